@@ -24,8 +24,6 @@ least `FLOOR`, products of three of them are representable. States that cannot b
 leaves the range has the status `UNDERFLOW`. Source: Rabiner 1989 §III and §V.A (scaling).
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from ..runtime import LANES, OK, UNDERFLOW, broadcast, entry, inlined, store, transpose

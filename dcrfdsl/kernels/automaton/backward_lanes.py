@@ -1,12 +1,10 @@
 """β of an automaton, position by position, with a sequence in each lane, and expected counts; see `automaton_sums`."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...foundation import Floats, Ints32
 from ..runtime import (
     LANES,
     add,
@@ -29,9 +27,6 @@ from ..runtime import (
 )
 from .forward_lanes import AT_END, LAST, SPARE, clear_lanes, combine_labels, sum_classes
 from .transitions import BACK_COLUMNS, CANCELLED, PENDING
-
-Floats = NDArray[np.float64]
-Ints32 = NDArray[np.int32]
 
 ONE = (0,)  # register
 BEGIN, END, CLASS, STATE, TAIL, LABELS, STEP = range(BACK_COLUMNS)  # of `Automaton.back_step`
@@ -97,17 +92,17 @@ class _Arrays(NamedTuple):
 class _Position(NamedTuple):
     """What a position reads and writes, and what happens there."""
 
-    front: Floats  #      its rows of classes …
-    alpha: Floats  #      … and of states
-    potential: Floats  #  of combinations of labels
-    marginal: Floats  #   of these too
-    counts: Floats  #     where its counts go
-    new: int  #           where its row of `tail` begins …
-    later: int  #         … and that of the next position
-    follows: bool  #      whether a sequence goes on
-    ends: bool  #         whether one ends here
+    front: Floats  #     its rows of classes …
+    alpha: Floats  #     … and of states
+    potential: Floats  # of combinations of labels
+    marginal: Floats  #  of these too
+    counts: Floats  #    where its counts go
+    new: int  #          where its row of `tail` begins …
+    later: int  #        … and that of the next position
+    follows: bool  #     whether a sequence goes on
+    ends: bool  #        whether one ends here
     is_counted: bool
-    is_kept: bool  #      whether marginals go to `passed` as well
+    is_kept: bool  #     whether marginals go to `passed` as well
 
 
 @inner

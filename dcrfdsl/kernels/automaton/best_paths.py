@@ -9,8 +9,6 @@ separately. No back pointers are stored but the best state of each group: the ba
 transition into each state again. Source: Rabiner 1989 §III.B.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from ..runtime import (

@@ -1,12 +1,10 @@
 """α of an automaton, position by position, with a sequence in each lane; see `automaton_sums`."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...foundation import Floats, Ints, Ints32
 from ..runtime import (
     IMPOSSIBLE,
     LANES,
@@ -32,10 +30,6 @@ from ..runtime import (
     subtract,
 )
 from .transitions import CANCELLED, INTO_COLUMNS, LANE_ROWS
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Ints32 = NDArray[np.int32]
 
 AHEAD = 24  # steps before a state's α is written, when its place is fetched
 SLOTS_END, STATE, GROUP, LABELS = range(INTO_COLUMNS)  # of `Automaton.into_step`

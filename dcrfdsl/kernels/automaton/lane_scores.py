@@ -5,8 +5,6 @@ What a lane computes never depends on the other lanes. A score row has the label
 side, each in whole registers. Not here: what is computed from them (`automaton_sums`, `best_paths`).
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from ..runtime import LANES, add, broadcast, inlined, inner, load, sort_ascending, store, transpose

@@ -4,8 +4,6 @@ Slow, one state after the other, and always right: what `automaton_sums` leaves 
 can take it.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from ..runtime import IMPOSSIBLE, OK, entry, inlined

@@ -5,16 +5,11 @@ if they are reached from much the same classes: α of a class is then loaded onc
 a transition, the other gets a factor of 0.
 """
 
-from __future__ import annotations
-
 import numpy as np
-from numpy.typing import NDArray
 
+from ...foundation import Ints, Ints32, Mask
 from ..runtime import LANES
 from .transitions import REGISTERS, Automaton
-
-Ints = NDArray[np.int64]
-Ints32 = NDArray[np.int32]
 
 # Cycles, measured: a slot that two states share, a transition of one state, and what a pair saves besides.
 SHARED_SLOT, OWN_SLOT, SAVED = 4.0, 3.1, 5.0
@@ -157,7 +152,7 @@ def _members(group: Ints, groups: int) -> tuple[Ints, Ints32]:
     return np.searchsorted(group[order], np.arange(groups + 1)), order.astype(np.int32)
 
 
-def _is_new(items: Ints) -> NDArray[np.bool_]:
+def _is_new(items: Ints) -> Mask:
     """Whether each item is none of those before."""
     out = np.zeros(len(items), np.bool_)
     out[np.unique(items, return_index=True)[1]] = True

@@ -17,18 +17,12 @@ Not here: which models are automata, and what their states mean (`graph`, `infer
 through an automaton (`orders`).
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...foundation import Floats, Ints, Ints32, Mask
 from ..runtime import LANES, aligned_zeros
-
-Ints = NDArray[np.int64]
-Ints32 = NDArray[np.int32]
-Floats = NDArray[np.float64]
 
 CANCELLED = 1e-4  # of a sum over a group: less than that has lost digits to subtraction
 FLOOR = 1e-100  # the least positive number: FLOOR³ is still a normal double
@@ -70,7 +64,7 @@ class Automaton(NamedTuple):
     class_of: Ints32  #        [S]
     source: Ints32  #          [M]    class; transitions by target, then by source
     target: Ints32  #          [M]    state
-    is_shared: NDArray[np.bool_]  # [M] whether a transition's target is reached from the group of its source as well
+    is_shared: Mask  #         [M] whether a transition's target is reached from the group of its source as well
     target_off: Ints  #        [S+1]  the transitions into a state
     source_group: Ints32  #    [classes] -1: none
     groups: int
@@ -84,19 +78,15 @@ class Automaton(NamedTuple):
     block_group: Ints32  #     [..]   the groups from which the states of a block are reached
     group_block_off: Ints  #   [groups + 1]
     group_block: Ints32  #     [..]   the blocks that are reached from each group that has classes, ascending
-    is_new_block: NDArray[np.bool_]  # [..] whether no group before has that block
+    is_new_block: Mask  #      [..] whether no group before has that block
     into_state: Ints32  #      [S]    the state of each step
     step_of: Ints32  #         [S]    its inverse
     into_off: Ints  #          [S+1]  the transitions of each step
     into_move: Ints32  #       [M]    their numbers
     into_at: Ints32  #         [M]    where the lanes of their sources lie in a row of classes
-    into_step: (
-        Ints32  #       [S, INTO_COLUMNS] flat; of each step the end of its slots, and where lanes lie: those of its
-    )
-    #                                 state in a row of α, of its class's group in a row of groups, of its labels
-    pairs_end: (
-        Ints  #         [blocks] the step after the last pair of a block; a pair's slots are those of its first step
-    )
+    into_step: Ints32  #       [S, INTO_COLUMNS] flat; of each step the end of its slots, and where lanes lie: those of
+    #                                 its state in a row of α, of its class's group in a row of groups, of its labels
+    pairs_end: Ints  #         [blocks] the step after a block's last pair; a pair's slots are those of its first step
     slot_at: Ints32  #         [slots] where the lanes of a slot's source lie in a row of classes
     slot_move: Ints32  #       [..]   as in `into_move`, or M for none: two of each slot of a pair, one of any other
     out_class: Ints32  #       [classes] the class of each step back
@@ -106,9 +96,7 @@ class Automaton(NamedTuple):
     out_at: Ints32  #          [M]    where the lanes of their targets lie in a row of steps into states
     class_off: Ints  #         [classes + 1]
     class_state: Ints32  #     [S]    the states of the class of each step back, ascending
-    back_step: (
-        Ints32  #       [S, BACK_COLUMNS] flat; of each state, in the order of `class_state`, the first and the end
-    )
+    back_step: Ints32  #       [S, BACK_COLUMNS] flat; of each state, in the order of `class_state`, first and end
     #                                 of its class's transitions (the first is -1 where the state before is of the same
     #                                 class), and where lanes lie: those of the class, of the state in a row of α and
     #                                 in one of `tail`, of its labels; then the step back of its class
@@ -136,8 +124,8 @@ class LinearTables(NamedTuple):
     #                          group of the source; in the order of `slot_move`
     out: Floats  #        [M] the same in the order of `out_move`
     cancels: bool  #      whether a sum may lose digits to subtraction
-    into_cancels: NDArray[np.bool_]  # [S] whether that into the state of a step may
-    out_cancels: NDArray[np.bool_]  #  [classes] the same of a step back
+    into_cancels: Mask  # [S] whether that into the state of a step may
+    out_cancels: Mask  #               [classes] the same of a step back
     start_peak: float  #  logarithms of the maxima
     peak: float
     end_peak: float

@@ -4,17 +4,12 @@ A row has `width` cells: one for each state, then padding up to whole blocks of 
 from the scores (`forward_backward`, `viterbi`), which graphs are chains (`inference.bound.chain_runs`).
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...foundation import Floats, Ints
 from ..runtime import LANES, add, fma, inlined, load, repeat, store
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 
 class ChainTables(NamedTuple):

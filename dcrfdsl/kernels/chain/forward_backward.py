@@ -16,13 +16,11 @@ representable and zero means zero. A sequence that leaves this range gets the st
 general graphs (`sequences`) compute it. Source: Rabiner 1989 §III (scaling); Lafferty et al. 2001.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...foundation import Floats
 from ..runtime import (
     IMPOSSIBLE,
     LANES,
@@ -49,8 +47,6 @@ from ..runtime import (
 from ..tables import scatter_single
 from .chain_scores import score_positions
 
-Floats = NDArray[np.float64]
-
 FLOOR = 1e-100  # FLOOR³ is still a normal double; see the docstring
 LOG_FLOOR = np.log(FLOOR)
 SPARE = 8  # cells after the last row: blocks of four rows may read past the end
@@ -60,9 +56,9 @@ class ChainSums(NamedTuple):
     """Buffers for expected counts, summed over sequences."""
 
     everywhere: Floats  # [width] of states
-    at_first: Floats  #  [width]  … of first positions
-    at_last: Floats  #   [width]  … of last positions
-    pair: Floats  #      [rows ≥ states, width] flat; of pairs, not yet multiplied by ψ
+    at_first: Floats  #   [width]  … of first positions
+    at_last: Floats  #    [width]  … of last positions
+    pair: Floats  #       [rows ≥ states, width] flat; of pairs, not yet multiplied by ψ
 
 
 def workspace_for(longest: int, width: int) -> int:

@@ -15,8 +15,6 @@ All sums above are over non-negative numbers. On chunks and tags of CoNLL-2000, 
 fast as `exact.tangent_sweep`, which takes other graphs. Sources: Kakade, Teh & Roweis 2002; Altun 2003 eq. 10.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from ..runtime import (

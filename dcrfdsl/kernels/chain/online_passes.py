@@ -12,18 +12,12 @@ Srebro 2007, Pegasos). Features are pairs of an attribute and a label, and pairs
 sequences, the learning rate at the start, when to stop.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...foundation import Codes, Floats, Offsets
 from ..runtime import kernel
-
-Codes = NDArray[np.int32]
-Floats = NDArray[np.float64]
-Offsets = NDArray[np.int64]
 
 PERCEPTRON, PASSIVE_AGGRESSIVE, CONFIDENCE = 0, 1, 2
 

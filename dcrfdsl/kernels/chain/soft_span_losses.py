@@ -15,18 +15,14 @@ continuation of y* is checked, the best other continuation of y* is one more lab
 (`span_count_gradients`), ψ = ∞ (`span_losses`).
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...foundation import Floats
 from ..runtime import inlined, inner
 from .span_count_gradients import BELIEF, GONE, INTO, smooth
 from .viterbi import best_agreeing
-
-Floats = NDArray[np.float64]
 
 
 class SoftRows(NamedTuple):

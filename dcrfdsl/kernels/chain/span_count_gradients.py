@@ -4,17 +4,13 @@ Counts of best paths that meet in a state are gathered there; one pass in each d
 best moves. Not here: the losses (`span_losses`, `soft_span_losses`).
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...foundation import Floats, Mask
 from ..runtime import inlined, inner
 from .forward_backward import scatter_rows, sum_states
-
-Floats = NDArray[np.float64]
 
 SIGMOID, LOGISTIC = range(2)
 INTO, GONE, BELIEF = range(3)  # rows of `holds`
@@ -44,7 +40,7 @@ class GatheredCounts(NamedTuple):
     along: Floats
     belief: Floats
     pairs: Floats
-    holds: NDArray[np.bool_]
+    holds: Mask
 
 
 @inlined

@@ -14,13 +14,11 @@ times as fast as by `sequences.span_competitors`, which takes any graph, and wit
 over labellings (`forward_backward`), which graphs are chains (`inference.bound.chain_runs`).
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...foundation import Floats, Ints, Ints32, Mask
 from ..runtime import IMPOSSIBLE, OK, UNDERFLOW, aligned_zeros, entry, inlined, inner, kernel
 from ..tables import copy_run, fill_tables, scatter_gradient
 from .chain_scores import score_positions
@@ -38,30 +36,26 @@ from .span_count_gradients import (
 )
 from .viterbi import Lattice, best_agreeing, best_competitor, best_disagreeing, best_prefixes_and_suffixes
 
-Ints = NDArray[np.int64]
-Small = NDArray[np.int32]
-Floats = NDArray[np.float64]
-
 BUFFERS = 9  # rows of states a position
 
 
 class Spans(NamedTuple):
     """Spans with a loss. `checked`: whether the continuation after the span must agree too, see `viterbi`."""
 
-    off: Ints  #     [S+1]
-    first: Small  #  [n]  positions in their sequence
-    last: Small  #   [n]
-    checked: NDArray[np.bool_]  # [n]
+    off: Ints  #      [S+1]
+    first: Ints32  #  [n]  positions in their sequence
+    last: Ints32  #   [n]
+    checked: Mask  #  [n]
     weight: Floats  # [n]  of ℓ in the sum
 
 
 class SegmentMarks(NamedTuple):
     """How states encode segments."""
 
-    kind: Small  #               [K]     number of the segment type; -1 outside segments
-    opens: NDArray[np.bool_]  #  [K]     whether only the next state shows if the segment has ended
-    starts: NDArray[np.bool_]  # [K+1, K] whether a segment starts, by the state before (row K: none) and the one here
-    goes_on: NDArray[np.bool_]  # [K, K] whether the segment of a state goes on in the one after it
+    kind: Ints32  #  [K]     number of the segment type; -1 outside segments
+    opens: Mask  #   [K]     whether only the next state shows if the segment has ended
+    starts: Mask  #  [K+1, K] whether a segment starts, by the state before (row K: none) and the one here
+    goes_on: Mask  # [K, K] whether the segment of a state goes on in the one after it
 
 
 class SpanLoss(NamedTuple):
@@ -96,8 +90,8 @@ class CompetitorWorkspace(NamedTuple):
     longest: int
     cells: Floats
     along: Floats  #     [longest + 2]
-    labelling: Small  #  [longest]
-    holds: NDArray[np.bool_]  # [3, longest + 2]
+    labelling: Ints32  # [longest]
+    holds: Mask  #       [3, longest + 2]
 
 
 def competitor_workspace(longest: int, width: int) -> CompetitorWorkspace:

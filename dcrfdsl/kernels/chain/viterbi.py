@@ -20,13 +20,11 @@ tags of CoNLL-2000, 20 and 42 states at trained weights, the best other labellin
 by `sequences.span_competitors`, which does it on other graphs. Not here: losses made of these scores (`span_losses`).
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...foundation import Floats, Ints32, Mask
 from ..runtime import LANES, add, broadcast, entry, inlined, kernel, largest, load, maximum, repeat, store, subtract
 from .chain_scores import score_positions
 
@@ -115,8 +113,6 @@ def chain_decode(first, last, chain, problem, weights, score_of, labelling, work
 
 # labellings that agree or disagree with the known one on a span -------------------------------------------------------
 
-Floats = NDArray[np.float64]
-
 
 class Lattice(NamedTuple):
     """One sequence: transition scores, the known labelling, and the best score of paths through every state.
@@ -129,8 +125,8 @@ class Lattice(NamedTuple):
     width: int
     pair: Floats
     turned: Floats
-    goes_on: NDArray[np.bool_]
-    gold: NDArray[np.int32]
+    goes_on: Mask
+    gold: Ints32
     score: Floats
     best: Floats
     tail: Floats

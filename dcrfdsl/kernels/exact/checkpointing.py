@@ -8,8 +8,6 @@ kernels here are called, and therefore compiled, only for data whose sequences h
 cut (`graph.programs.sequence_blocks`).
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from ..runtime import IMPOSSIBLE, OK, UNDERFLOW, kernel

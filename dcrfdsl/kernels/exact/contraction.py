@@ -12,8 +12,6 @@ as sums or as maxima; `linear_sweeps` runs them on numbers, which is faster and 
 Source: bucket elimination in product form (Dechter 1996). Not here: choosing the order (`graph`).
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from ..runtime import inner

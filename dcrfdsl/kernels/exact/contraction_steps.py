@@ -10,13 +10,11 @@ of logarithms. What the letters of a step mean stands in `contraction`, what the
 here: programs (`contraction`, `linear_sweeps`).
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...foundation import Floats
 from ..runtime import (
     LANES,
     add,
@@ -134,7 +132,7 @@ ROWS = 3  # with three registers each: enough sums in flight, and few loads for 
 class Terms(NamedTuple):
     """Terms of a product: number m of term n lies at values[at + n · term + m · row]."""
 
-    values: NDArray[np.float64]
+    values: Floats
     at: int
     term: int
     row: int

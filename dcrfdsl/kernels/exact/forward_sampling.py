@@ -7,8 +7,6 @@ out to the first is exact for every elimination order (on a chain: Scott 2002). 
 Also here: log Z by the forward sweep alone, and the order in which a program's variables are decided.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from ..runtime import IMPOSSIBLE, OK, UNDERFLOW, inner, kernel, next_random

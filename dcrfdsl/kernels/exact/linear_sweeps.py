@@ -12,13 +12,11 @@ rows like the result itself; and what the steps add to its own derivative waits 
 up the terms of many steps. Not here: the loops of a step (`contraction_steps`).
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...foundation import Floats, Ints
 from ..runtime import IMPOSSIBLE, LANES, OK, UNDERFLOW, fast_inner, inlined, kernel
 from ..tables import TINY, scale_run
 from .contraction_steps import (
@@ -166,11 +164,11 @@ class SweepMemory(NamedTuple):
     that do not wait.
     """
 
-    mass: NDArray[np.float64]  #   [..]              derivatives by some rows of A
-    place: NDArray[np.int64]  #    [(SLOTS + 1) · 2 · ROOM] where rows of A lie, and where those of C̄, slot by slot
-    waiting: NDArray[np.int64]  #  [SLOTS, 3]        shared table, pattern and number of rows of a slot
-    turned: NDArray[np.float64]  # [shared cells, ..] shared tables B[b, k, r] as [b, r, k], and room for another
-    turned_by: NDArray[np.int64]  # [shared cells]   1 + the pattern of the table that begins here; 0: not turned yet
+    mass: Floats  #    [..]              derivatives by some rows of A
+    place: Ints  #     [(SLOTS + 1) · 2 · ROOM] where rows of A lie, and where those of C̄, slot by slot
+    waiting: Ints  #   [SLOTS, 3]        shared table, pattern and number of rows of a slot
+    turned: Floats  #  [shared cells, ..] shared tables B[b, k, r] as [b, r, k], and room for another
+    turned_by: Ints  # [shared cells]   1 + the pattern of the table that begins here; 0: not turned yet
 
 
 @kernel

@@ -11,20 +11,15 @@ positions to the last, and shares all others (`follow_range`). Ties go to the fi
 which labellings (`sequences.span_competitors`).
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...foundation import Floats, Ints32, Mask
 from ..runtime import LANES, broadcast, inlined, inner, largest, maximum, subtract
 from ..tables import NARROW, load_some
 from .contraction_steps import add_by_index, group_sizes, offset_lists, operands
 from .max_sweeps import contract_maxima, take_out
-
-Floats = NDArray[np.float64]
-Small = NDArray[np.int32]
 
 FREE, MIXED = -1, -2  # codes of `limit`: any state, or one of `mixed`
 
@@ -32,23 +27,23 @@ FREE, MIXED = -1, -2  # codes of `limit`: any state, or one of `mixed`
 class PathWorkspace(NamedTuple):
     """Memory for one sequence. Masses and marks are 0 between two sequences."""
 
-    value: Floats  #      [arena]  of `sweep_up`
-    outside: Floats  #    [arena]  of `sweep_down`
-    top: Floats  #        [steps]
-    inside_mass: Floats  #   [arena]
-    outside_mass: Floats  #  [arena]
-    has_inside: NDArray[np.bool_]  #   [steps]  whether the step's result may hold a mass
-    has_outside: NDArray[np.bool_]  #  [steps]
-    producer: Small  #    [arena]  the step whose result begins in a cell
-    root: Small  #        [steps]  the step that ends the component of a step
-    covered: Floats  #    [steps]  mass of the labellings that have a path of their own in the component of a root
-    sum_step: Small  #    [V]      the step that maximises over a variable, -1 if it is in no factor
-    own: Floats  #        [arena]  results of a labelling with given states
-    is_own: NDArray[np.bool_]  #  [steps]
-    cell: Small  #        [steps]  the entry of the step's own result that its labelling passes
-    limit: Small  #       [V]      the state that a variable must have; FREE or MIXED
-    every: Small  #       [largest number of states]  0, 1, 2 …
-    mixed: Small  #       [largest number of states]
+    value: Floats  #        [arena]  of `sweep_up`
+    outside: Floats  #      [arena]  of `sweep_down`
+    top: Floats  #          [steps]
+    inside_mass: Floats  #     [arena]
+    outside_mass: Floats  #    [arena]
+    has_inside: Mask  #                  [steps]  whether the step's result may hold a mass
+    has_outside: Mask  #                 [steps]
+    producer: Ints32  #     [arena]  the step whose result begins in a cell
+    root: Ints32  #         [steps]  the step that ends the component of a step
+    covered: Floats  #      [steps]  mass of the labellings that have a path of their own in the component of a root
+    sum_step: Ints32  #     [V]      the step that maximises over a variable, -1 if it is in no factor
+    own: Floats  #          [arena]  results of a labelling with given states
+    is_own: Mask  #                 [steps]
+    cell: Ints32  #         [steps]  the entry of the step's own result that its labelling passes
+    limit: Ints32  #        [V]      the state that a variable must have; FREE or MIXED
+    every: Ints32  #        [largest number of states]  0, 1, 2 …
+    mixed: Ints32  #        [largest number of states]
 
 
 @inlined

@@ -12,13 +12,11 @@ most 0. Results are parts of the arena; ° lies in a second one. Source: Dawid 1
 labelling has such a score (`max_marginal_backtrace`), sums (`contraction`).
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...foundation import Floats, Ints, Ints32
 from ..runtime import (
     LANES,
     add,
@@ -42,8 +40,8 @@ class TurnedTables(NamedTuple):
     that begins in a cell; 0: not turned yet.
     """
 
-    value: NDArray[np.float64]  # [shared cells]
-    by: NDArray[np.int64]  #      [shared cells]
+    value: Floats  # [shared cells]
+    by: Ints  #      [shared cells]
 
 
 class _States(NamedTuple):
@@ -51,10 +49,10 @@ class _States(NamedTuple):
     chosen: the first `number` are meant; if empty 0, 1 …
     """
 
-    offsets: NDArray[np.int64]
+    offsets: Ints
     a_k: int
     b_k: int
-    chosen: NDArray[np.int32]
+    chosen: Ints32
     number: int
 
 

@@ -16,13 +16,11 @@ is computed in log space, with tangents of logarithms. Sources: Kakade, Teh & Ro
 Not here: chains (`chain.label_tangents`), the program (`contraction`).
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...foundation import Floats, Ints32
 from ..runtime import IMPOSSIBLE, OK, UNDERFLOW, fast_inner, inlined, inner, kernel
 from ..tables import add_run, copy_run, exponentiate, fill_tables, scale_run, scatter_gradient
 from .contraction import backward_log, forward_log
@@ -44,9 +42,9 @@ LEAST_LINEAR = 1e-100  # … and one that can still be multiplied by other numbe
 class _Lifts(NamedTuple):
     """The direction in which tangents are taken: the log potential of y*_v is raised by u_v."""
 
-    state: NDArray[np.int32]  #  [V] y*_v; negative where it is unknown
-    by: NDArray[np.float64]  #   [V] u_v; 0 where it is unknown
-    importance: NDArray[np.float64]  # [V] c_v; 1 if empty
+    state: Ints32  #      [V] y*_v; negative where it is unknown
+    by: Floats  #         [V] u_v; 0 where it is unknown
+    importance: Floats  # [V] c_v; 1 if empty
 
 
 @inner

@@ -11,8 +11,6 @@ module finds the members of bundles and the bundles that a position reads. Not h
 (`inference.bound.bundling`), what their cells hold (`tables.packed`).
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from ..runtime import inner, kernel

@@ -8,8 +8,6 @@ Lafferty, "Inducing features of random fields" (1997), eq. 10; McCallum, "Effici
 random fields" (2003), §4.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

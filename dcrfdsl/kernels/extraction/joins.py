@@ -7,16 +7,10 @@ stay below 2^63 without wrapping, so the same code runs with the JIT switched of
 A *bag* is a list of weighted items: a ragged pair beside weights [M], or [0] if all are 1.
 """
 
-from __future__ import annotations
-
 import numpy as np
-from numpy.typing import NDArray
 
+from ...foundation import Codes, Floats, Ints, Mask, Offsets
 from ..runtime import inlined, kernel
-
-Codes = NDArray[np.int32]
-Keys = NDArray[np.int64]
-Offsets = NDArray[np.int64]
 
 
 @kernel
@@ -46,8 +40,8 @@ def shift_codes(
 
 @kernel
 def shift_numbers(
-    numbers: NDArray[np.float64], sentence_off: Offsets, offset: int, pad_left: int, pad_right: int, outside: float
-) -> NDArray[np.float64]:
+    numbers: Floats, sentence_off: Offsets, offset: int, pad_left: int, pad_right: int, outside: float
+) -> Floats:
     """`numbers` read at t + offset, [R]."""
     num_sentences = len(sentence_off) - 1
     out = np.empty(sentence_off[num_sentences] + num_sentences * (pad_left + pad_right), np.float64)
@@ -63,7 +57,7 @@ def shift_numbers(
 
 
 @kernel
-def rows_inside(sentence_off: Offsets, first: int, last: int, pad_left: int, pad_right: int) -> NDArray[np.bool_]:
+def rows_inside(sentence_off: Offsets, first: int, last: int, pad_left: int, pad_right: int) -> Mask:
     """Whether t + first and t + last both lie in the sentence, [R]."""
     num_sentences = len(sentence_off) - 1
     out = np.empty(sentence_off[num_sentences] + num_sentences * (pad_left + pad_right), np.bool_)
@@ -101,7 +95,7 @@ def gather_lists(codes: Codes, list_off: Offsets, list_codes: Codes, beyond: int
 
 
 @kernel
-def cross(keys: Keys, codes: Codes, size: int) -> Keys:
+def cross(keys: Ints, codes: Codes, size: int) -> Ints:
     """key · size + code, [R]; -1 where either is."""
     out = np.empty(len(keys), np.int64)
     for r in range(len(keys)):
@@ -110,7 +104,7 @@ def cross(keys: Keys, codes: Codes, size: int) -> Keys:
 
 
 @kernel
-def cross_ragged(key_off: Offsets, keys: Keys, code_off: Offsets, codes: Codes, size: int) -> tuple[Offsets, Keys]:
+def cross_ragged(key_off: Offsets, keys: Ints, code_off: Offsets, codes: Codes, size: int) -> tuple[Offsets, Ints]:
     """Every key of a row crossed with every code of the row; keys vary slowest."""
     num_rows = len(key_off) - 1
     off = np.zeros(num_rows + 1, np.int64)
@@ -137,7 +131,7 @@ def _slot(key: int, mask: int) -> int:
 
 
 @kernel
-def find(keys: Keys, slot_key: Keys, slot_id: Codes) -> Codes:
+def find(keys: Ints, slot_key: Ints, slot_id: Codes) -> Codes:
     """The id of each key in an open-addressing table (capacity a power of two, -1 = empty); -1 if absent."""
     mask = len(slot_key) - 1
     out = np.empty(len(keys), np.int32)
@@ -154,7 +148,7 @@ def find(keys: Keys, slot_key: Keys, slot_id: Codes) -> Codes:
 
 
 @kernel
-def find_direct(keys: Keys | Codes, table: Codes) -> Codes:
+def find_direct(keys: Ints | Codes, table: Codes) -> Codes:
     """`table[key]`; -1 for the key -1."""
     out = np.empty(len(keys), np.int32)
     for r in range(len(keys)):
@@ -163,7 +157,7 @@ def find_direct(keys: Keys | Codes, table: Codes) -> Codes:
 
 
 @kernel
-def insert(keys: Keys, ids: Codes, slot_key: Keys, slot_id: Codes) -> None:
+def insert(keys: Ints, ids: Codes, slot_key: Ints, slot_id: Codes) -> None:
     """Enter distinct keys, none of them in the table yet, with their ids. There must be room for all."""
     mask = len(slot_key) - 1
     for k in range(len(keys)):
@@ -175,7 +169,7 @@ def insert(keys: Keys, ids: Codes, slot_key: Keys, slot_id: Codes) -> None:
 
 
 @kernel
-def intern(keys: Keys, slot_key: Keys, slot_id: Codes, distinct: Keys, counts: Keys, num: int) -> tuple[int, Codes]:
+def intern(keys: Ints, slot_key: Ints, slot_id: Codes, distinct: Ints, counts: Ints, num: int) -> tuple[int, Codes]:
     """Number keys in order of first appearance and count them.
 
     `distinct[i]` and `counts[i]` belong to number i, `num` are in use; table and lists must have room for all of
@@ -202,7 +196,7 @@ def intern(keys: Keys, slot_key: Keys, slot_id: Codes, distinct: Keys, counts: K
 
 
 @kernel
-def count_keys(keys: Keys, counts: Keys) -> None:
+def count_keys(keys: Ints, counts: Ints) -> None:
     """Add one to `counts[key]` for each key."""
     for r in range(len(keys)):
         if keys[r] >= 0:
@@ -229,9 +223,7 @@ def count_rows_ragged(off: Offsets, ids: Codes, counts: Offsets) -> None:
 
 
 @kernel
-def place_rows(
-    ids: Codes, weight: NDArray[np.float64], cursor: Offsets, feature: Codes, value: NDArray[np.float64]
-) -> None:
+def place_rows(ids: Codes, weight: Floats, cursor: Offsets, feature: Codes, value: Floats) -> None:
     """Write the features of one template to where `cursor` [R] points in each row, and advance it.
 
     `weight` is [R], or [0] for ones; `value` is [nnz], or [0] if not needed.
@@ -246,9 +238,7 @@ def place_rows(
 
 
 @kernel
-def place_rows_ragged(
-    off: Offsets, ids: Codes, weight: NDArray[np.float64], cursor: Offsets, feature: Codes, value: NDArray[np.float64]
-) -> None:
+def place_rows_ragged(off: Offsets, ids: Codes, weight: Floats, cursor: Offsets, feature: Codes, value: Floats) -> None:
     """`place_rows` for a template with several features a row; `weight` is [M], or [0] for ones."""
     for r in range(len(off) - 1):
         for i in range(off[r], off[r + 1]):
@@ -265,7 +255,7 @@ def place_rows_ragged(
 
 @kernel
 def mark_spans(
-    codes: Codes, sentence_off: Offsets, slot_key: Keys, slot_id: Codes, final: NDArray[np.bool_], num_codes: int
+    codes: Codes, sentence_off: Offsets, slot_key: Ints, slot_id: Codes, final: Mask, num_codes: int
 ) -> Codes:
     """0 (B) and 1 (I) on dictionary entries, -1 elsewhere, [N]. From the left, the longest entry wins.
 
@@ -335,8 +325,6 @@ def conjoin(row_off: Offsets, feature: Codes, off: Offsets, other: Codes, made: 
 
 
 # bags: lists of weighted codes, gathered, crossed and merged ----------------------------------------------------------
-
-Floats = NDArray[np.float64]
 
 
 @kernel

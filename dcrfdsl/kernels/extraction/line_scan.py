@@ -6,17 +6,15 @@ Each call sees one block of a file and keeps no state; `data.column_blocks` join
 lines and cells, and their validation.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ...foundation import Ints, Ints32
 from ..runtime import kernel
 
 Bytes = NDArray[np.uint8]
-Integers = NDArray[np.int64]
 
 ANY_SPACE = 0  # the separator that stands for runs of white space
 BLANK, COMMENT = 0, -1  # the number of cells of a line of only white space, of a comment line
@@ -28,10 +26,10 @@ _FNV_OFFSET, _FNV_PRIME, _FNV_MASK = 2166136261, 16777619, 0xFFFFFFFF  # 32 bits
 class Cells(NamedTuple):
     """L lines and their C cells. Cell c is the bytes `start[c]` to `end[c]`; cells follow each other line by line."""
 
-    line_start: Integers  # [L]  first byte of the line
-    line_cells: Integers  # [L]  number of cells, BLANK or COMMENT
-    start: Integers  #      [C]
-    end: Integers  #        [C]
+    line_start: Ints  # [L]  first byte of the line
+    line_cells: Ints  # [L]  number of cells, BLANK or COMMENT
+    start: Ints  #      [C]
+    end: Ints  #        [C]
 
 
 @kernel
@@ -51,7 +49,7 @@ def _starts_with(text: Bytes, at: int, prefix: Bytes) -> bool:
 
 
 @kernel
-def lines_and_cells(text: Bytes, separator: int, comment: Bytes) -> tuple[Integers, Integers, Integers, Integers]:
+def lines_and_cells(text: Bytes, separator: int, comment: Bytes) -> tuple[Ints, Ints, Ints, Ints]:
     """Finds the lines of `text` and their cells; returns the fields of `Cells`.
 
     `separator` is a byte or `ANY_SPACE`; lines that start with the bytes `comment` ([0]: none) hold no cells.
@@ -108,7 +106,7 @@ def lines_and_cells(text: Bytes, separator: int, comment: Bytes) -> tuple[Intege
 
 
 @kernel
-def intern_cells(text: Bytes, start: Integers, end: Integers) -> tuple[NDArray[np.int32], Integers]:
+def intern_cells(text: Bytes, start: Ints, end: Ints) -> tuple[Ints32, Ints]:
     """Numbers the distinct cells of `text` in order of first appearance.
 
     `start`, `end` int64 [n]. Returns codes int32 [n] and first int64 [V], the first cell of each distinct value.
@@ -157,9 +155,7 @@ def intern_cells(text: Bytes, start: Integers, end: Integers) -> tuple[NDArray[n
 
 
 @kernel
-def append_to_lines(
-    text: Bytes, lines: Integers, codes: Integers, cells: Bytes, cell_off: Integers, any_space: bool
-) -> Bytes:
+def append_to_lines(text: Bytes, lines: Ints, codes: Ints, cells: Bytes, cell_off: Ints, any_space: bool) -> Bytes:
     """`text` with cell `codes[k]` (bytes `cell_off[code]` to `cell_off[code + 1]` of `cells`) after line `lines[k]`.
 
     `lines` ascend. Carriage returns at the end of a line, and white space if `any_space`, are removed; if the line

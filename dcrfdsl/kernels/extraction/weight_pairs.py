@@ -4,8 +4,6 @@ Linear time without hashing: a counting sort orders occurrences by feature, then
 in one small table.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from ..runtime import kernel, sort_ascending

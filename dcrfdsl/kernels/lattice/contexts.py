@@ -10,18 +10,12 @@ Scores and counts of given labellings in the cliques of several labels are here 
 has (`inference.bound.lattice_tables`).
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...foundation import Floats, Ints, Ints32
 from ..runtime import inner, kernel
-
-Ints = NDArray[np.int64]
-Ints32 = NDArray[np.int32]
-Floats = NDArray[np.float64]
 
 LABEL_BITS = 15  # four labels are one positive integer
 MOST_STATES = 1 << LABEL_BITS
@@ -34,28 +28,28 @@ class LocalTables(NamedTuple):
     """The factors on one label, at given weights."""
 
     states: int
-    scored: Ints  #      [n]      kinds with features, at every position
-    plain: Ints  #       [n]      kinds at every position, those with features too: their base tables are expected
-    first: Ints  #       [n]      kinds at the first position only
-    last: Ints  #        [n]      kinds at the last position only
+    scored: Ints  #       [n]      kinds with features, at every position
+    plain: Ints  #        [n]      kinds at every position, those with features too: their base tables are expected
+    first: Ints  #        [n]      kinds at the first position only
+    last: Ints  #         [n]      kinds at the last position only
     everywhere: Floats  # [states] log scores, summed over kinds
-    at_first: Floats  #  [states]
-    at_last: Floats  #   [states]
+    at_first: Floats  #   [states]
+    at_last: Floats  #    [states]
 
 
 class ContextTables(NamedTuple):
     """The factors on several labels, by level: the distance from the first to the last site."""
 
-    level_off: Ints  #  [levels + 2]  the tables of level m are level_off[m] to level_off[m + 1]
-    sites: Ints  #      [tables]      number of sites
-    back: Ints  #       [tables, 4]   how far a site lies before the last one
-    code_off: Ints  #   [tables, 4]   where its labels' codes begin
-    codes: Ints  #      [..]
-    direct: Ints  #     [tables]      where the table begins in `cell_of`; -1 if it is hashed
-    cell_of: Ints32  #  [..]          key → cell
-    hash_off: Ints  #   [tables]
-    hash_bits: Ints  #  [tables]      logarithm of the number of places; 0: the cell is hash_off + key
-    hash_key: Ints  #   [..]          -1: free
+    level_off: Ints  #   [levels + 2]  the tables of level m are level_off[m] to level_off[m + 1]
+    sites: Ints  #       [tables]      number of sites
+    back: Ints  #        [tables, 4]   how far a site lies before the last one
+    code_off: Ints  #    [tables, 4]   where its labels' codes begin
+    codes: Ints  #       [..]
+    direct: Ints  #      [tables]      where the table begins in `cell_of`; -1 if it is hashed
+    cell_of: Ints32  #   [..]          key → cell
+    hash_off: Ints  #    [tables]
+    hash_bits: Ints  #   [tables]      logarithm of the number of places; 0: the cell is hash_off + key
+    hash_key: Ints  #    [..]          -1: free
     hash_cell: Ints32  # [..]
 
 

@@ -9,20 +9,15 @@ is exact in that model, at the cost of values². Not here: what lists are made f
 tables see labels through a view (`inference.bound.lattice_tables`).
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...foundation import Ints, Ints32
 from ..runtime import GAVE_UP, OK, kernel
 from .contexts import LABEL_BITS, find_cell
 from .lattice_levels import first_lattice, keep_labels
 from .lattice_sums import edge_potentials, sum_lattice
-
-Ints = NDArray[np.int64]
-Ints32 = NDArray[np.int32]
 
 MOST_EDGES = 2**24  # of a level of one sequence; beyond it memory would not last
 
@@ -33,11 +28,11 @@ class Guide(NamedTuple):
     P: positions of the sequences that a kernel is called for.
     """
 
-    label_off: Ints  #  [P+1]     listed labels of each position, in ascending order; empty without lists
+    label_off: Ints  # [P+1]     listed labels of each position, in ascending order; empty without lists
     label: Ints32
-    value: Ints  #      [states]  the view's value of each label; empty without a view
-    example: Ints  #    [values]  a label of each value
-    tables: Ints  #     tables of level 1 that see both labels through the view
+    value: Ints  #     [states]  the view's value of each label; empty without a view
+    example: Ints  #   [values]  a label of each value
+    tables: Ints  #    tables of level 1 that see both labels through the view
 
 
 NO_GUIDE = Guide(

@@ -13,19 +13,13 @@ Schütze 2013, §3.
 Not here: probabilities (`lattice_sums`).
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...foundation import Floats, Ints, Ints32
 from ..runtime import kernel
 from .contexts import LABEL_BITS
-
-Ints = NDArray[np.int64]
-Ints32 = NDArray[np.int32]
-Floats = NDArray[np.float64]
 
 
 class Pruning(NamedTuple):

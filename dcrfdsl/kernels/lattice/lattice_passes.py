@@ -10,8 +10,6 @@ Where pruning leaves no labelling because of hard constraints, it is relaxed unt
 So a sequence is called impossible only if it is.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

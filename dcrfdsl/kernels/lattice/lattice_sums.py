@@ -7,8 +7,6 @@ The sums are taken in linear space as long as every positive number is at least 
 nothing is lost. Source: Rabiner 1989 §III. Not here: which nodes there are (`lattice_levels`).
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from ..runtime import IMPOSSIBLE, OK, UNDERFLOW, inner, kernel

@@ -3,8 +3,6 @@
 Not here: contexts of several labels (`contexts`).
 """
 
-from __future__ import annotations
-
 from ..runtime import inlined, inner
 from ..tables import add_packed, scatter_single
 

@@ -7,13 +7,9 @@ a marking, so a sweep over terms in the order of the tree costs a few messages a
 not the whole forest. Not here: sums over all of a walk (`forest_walks`).
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
+from ...foundation import Ints, Mask
 from ..runtime import inner
 
 
@@ -23,10 +19,10 @@ class KeptMessages(NamedTuple):
     An entry of `stack` is an item i ≥ 0, for its message up, or −1 − n, for the message down to variable n.
     """
 
-    up: NDArray[np.bool_]  #     [items]      from each item to the variable above it
-    down: NDArray[np.bool_]  #   [variables]  to each variable from the item above it
-    stack: NDArray[np.int64]  #  [items + variables]
-    inside: NDArray[np.bool_]  # [items]      those of the walk that is looked at, else no
+    up: Mask  #     [items]      from each item to the variable above it
+    down: Mask  #   [variables]  to each variable from the item above it
+    stack: Ints  #  [items + variables]
+    inside: Mask  # [items]      those of the walk that is looked at, else no
 
 
 @inner

@@ -20,13 +20,11 @@ computed anew that lead from the last walks to this one. Not here: these message
 walks (`forest_walks`), the forest (`graph.approximations`).
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...foundation import Floats, Ints
 from ..runtime import IMPOSSIBLE, OK, inner, kernel
 from ..tables import fill_tables
 from .cached_forest_messages import KeptMessages, forget, know_all, messages_around
@@ -34,17 +32,15 @@ from .feasible_search import largest_sequence
 from .forest_walks import TiltedTables, WalkTables, project, sum_walk, tilt
 from .sum_product import add_up, node_potentials, recall, record_run, remember
 
-Floats = NDArray[np.float64]
-
 
 class _State(NamedTuple):
     """The potentials of q as sums of logarithms, without −inf, and how many of these there were."""
 
-    table: Floats  #                 [entries of the forest]
-    table_zeros: NDArray[np.int64]
-    node: Floats  #                  [states]
-    node_zeros: NDArray[np.int64]
-    term: Floats  #                  [cells]   log f̃
+    table: Floats  # [entries of the forest]
+    table_zeros: Ints
+    node: Floats  #  [states]
+    node_zeros: Ints
+    term: Floats  #  [cells]   log f̃
 
 
 @inner

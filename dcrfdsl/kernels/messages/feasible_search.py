@@ -9,8 +9,6 @@ budget. Last, single variables are improved (iterated conditional modes, Besag 1
 Tables are logarithms. Not here: the choice of preferences.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from ..runtime import GAVE_UP, IMPOSSIBLE, OK, fast_inner, inner, kernel

@@ -5,29 +5,25 @@ its term put in, the marginals of a walk say what the term is projected to; for 
 `expectation_propagation`. Not here: what the tables hold (there), the walks (`graph.approximations`).
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...foundation import Floats
 from ..runtime import fast_inner, inner
-
-Floats = NDArray[np.float64]
 
 
 class WalkTables(NamedTuple):
     """Memory for one walk at a time. T: entries of its tables.   X: states of its variables."""
 
-    table: Floats  #   [T]  potentials of items
-    node: Floats  #    [X]  potentials of variables, with what comes from outside of the walk
-    up: Floats  #      [U]  messages of items to the variables above them, a run of `longest` each
-    raised: Floats  #  [X]  a variable's potential with all messages from below
-    down: Floats  #    [X]  messages to variables from the items above them
-    coming: Floats  #  [longest]
-    belief: Floats  #  [T]  marginals of items
-    single: Floats  #  [X]  marginals of variables
+    table: Floats  #  [T]  potentials of items
+    node: Floats  #   [X]  potentials of variables, with what comes from outside of the walk
+    up: Floats  #     [U]  messages of items to the variables above them, a run of `longest` each
+    raised: Floats  # [X]  a variable's potential with all messages from below
+    down: Floats  #   [X]  messages to variables from the items above them
+    coming: Floats  # [longest]
+    belief: Floats  # [T]  marginals of items
+    single: Floats  # [X]  marginals of variables
 
 
 @fast_inner
@@ -155,11 +151,11 @@ def sum_walk(w, walks, cards, longest, tables):
 class TiltedTables(NamedTuple):
     """Room for a walk with its term put in, linear numbers."""
 
-    kept: Floats  #         [states]   potentials of the cavity by themselves
-    mean: Floats  #         [entries]  marginals of the items
-    mean_single: Floats  #  [states]   marginals of the variables
-    joint: Floats  #        [entries]  marginals of the factor
-    outside: Floats  #      [states]   what the rest of the forest says
+    kept: Floats  #        [states]   potentials of the cavity by themselves
+    mean: Floats  #        [entries]  marginals of the items
+    mean_single: Floats  # [states]   marginals of the variables
+    joint: Floats  #       [entries]  marginals of the factor
+    outside: Floats  #     [states]   what the rest of the forest says
 
 
 @inner

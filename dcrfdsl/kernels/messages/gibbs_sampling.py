@@ -14,19 +14,15 @@ that no single one can change. Other regions in which no chain starts stay unsee
 generator's state is an integer, so a sequence's draws depend on its seed alone.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...foundation import Floats
 from ..runtime import IMPOSSIBLE, OK, fast_inner, inner, kernel, next_random
 from ..tables import fill_tables
 from .feasible_search import conditional, feasible_labelling, find_hard, largest_sequence, start_labelling
 from .sum_product import largest_shape, node_potentials, score_labelling
-
-Floats = NDArray[np.float64]
 
 STRIDE = 7919  # between the seeds of neighbouring sequences, so that seeds 0 and 1 share no chain
 CHAINS = 4

@@ -11,8 +11,6 @@ to possible states only.
 q is flat, [states of the shape]. Not here: linear space, which has no advantage for sums of logarithms.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from ..runtime import GAVE_UP, OK, fast_inner, inner, kernel, next_random

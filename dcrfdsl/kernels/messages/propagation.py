@@ -17,13 +17,11 @@ with `cover`, the trees before it. So trees that are drawn once for all sequence
 when it needs more are the same. Not here: single messages (`sum_product`).
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...foundation import Floats, Ints, Mask
 from ..runtime import IMPOSSIBLE, OK, inner, kernel, next_random, shuffle
 from ..tables import copy_run
 from .sum_product import Limits, Scratch, largest_shape, send, send_pair
@@ -48,16 +46,16 @@ class Turn(NamedTuple):
 class Queue(NamedTuple):
     """A tournament tree: best[1] is the largest change of all edges.   trial: messages computed but not sent."""
 
-    best: NDArray[np.float64]
-    trial: NDArray[np.float64]
+    best: Floats
+    trial: Floats
 
 
 class Visits(NamedTuple):
     """For the edges of a graph: an order to send, the iteration when each was last sent, and its change then."""
 
-    order: NDArray[np.int64]
-    updated: NDArray[np.int64]
-    recent: NDArray[np.float64]
+    order: Ints
+    updated: Ints
+    recent: Floats
     scratch: Scratch
 
 
@@ -283,22 +281,20 @@ def _refresh(g, other, shapes, edges, value, node, message, log_space, maximise,
 
 # random spanning trees ------------------------------------------------------------------------------------------------
 
-Ints = NDArray[np.int64]
-
 
 class Growth(NamedTuple):
     """The links of one graph with L links and N vertices, and memory that each tree overwrites."""
 
-    edge: Ints  #       [L]     the edge of a link; of a factor of two variables its first one
-    end: Ints  #        [L, 2]  vertices: the variable of that edge, and the other end
-    pair: NDArray[np.bool_]  # [L]  whether both ends are variables
-    order: Ints  #      [L]     links in the order in which they are tried
-    tree: Ints  #       [L]     the links of the tree
-    root: Ints  #       [N]     union-find: a vertex nearer to the representative
-    near_off: Ints  #   [N+1]   links of the tree at a vertex
-    near: Ints  #       [2L]
-    queue: Ints  #      [N]     vertices, each after the one above it
-    above: Ints  #      [N]     the link to the vertex above; -1 at a root, -2 before it is reached
+    edge: Ints  #     [L]     the edge of a link; of a factor of two variables its first one
+    end: Ints  #      [L, 2]  vertices: the variable of that edge, and the other end
+    pair: Mask  #     [L]  whether both ends are variables
+    order: Ints  #    [L]     links in the order in which they are tried
+    tree: Ints  #     [L]     the links of the tree
+    root: Ints  #     [N]     union-find: a vertex nearer to the representative
+    near_off: Ints  # [N+1]   links of the tree at a vertex
+    near: Ints  #     [2L]
+    queue: Ints  #    [N]     vertices, each after the one above it
+    above: Ints  #    [N]     the link to the vertex above; -1 at a root, -2 before it is reached
 
 
 @kernel

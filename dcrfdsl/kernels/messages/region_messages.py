@@ -19,19 +19,15 @@ Clusters are normalised tables, rebuilt from logarithms in each sweep, so nothin
 errors do not add up. Messages are logarithms. Not here: the regions (`graph.regions`).
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...foundation import Floats
 from ..runtime import IMPOSSIBLE, OK, fast_inner, inner, kernel
 from ..tables import fill_tables
 from .feasible_search import largest_sequence
 from .sum_product import add_up, node_potentials, recall, record_run, remember
-
-Floats = NDArray[np.float64]
 
 SLOW = 0.8  # damping where regions lie within regions: faster messages swing, or settle in a mode of many
 FALL = 0.99  # the residual must fall to this share …

@@ -13,31 +13,27 @@ States that no allowed state of the other variables goes with are struck out bef
 finite. Not here: branching (`inference.decoding.branch_and_bound`).
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...foundation import Floats, Ints
 from ..runtime import inner, kernel
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 ROUNDING = 2.0**-53  # the relative error of an addition
 
 
 class DualGraph(NamedTuple):
     """One graph. Edges join a factor and a variable of its scope: edge e is entry e of `scope`."""
 
-    state_off: Ints  #  [V+1]
-    scope_off: Ints  #  [F+1]
-    scope: Ints  #      [E]    variables; the last one varies fastest
-    table_off: Ints  #  [F+1]
-    table: Floats  #    [..]   θ_f
-    delta_off: Ints  #  [E+1]
-    edge_off: Ints  #   [V+1]  edges of a variable …
-    edge: Ints  #       [E]    … in the order of factors
+    state_off: Ints  #   [V+1]
+    scope_off: Ints  #   [F+1]
+    scope: Ints  #       [E]    variables; the last one varies fastest
+    table_off: Ints  #   [F+1]
+    table: Floats  #     [..]   θ_f
+    delta_off: Ints  #   [E+1]
+    edge_off: Ints  #    [V+1]  edges of a variable …
+    edge: Ints  #        [E]    … in the order of factors
     edge_factor: Ints  # [E]
 
 

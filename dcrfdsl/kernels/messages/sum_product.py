@@ -21,13 +21,11 @@ with messages). It is stationary in the messages at a fixed point and exact on t
 messages (`propagation`).
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...foundation import Floats
 from ..runtime import (
     IMPOSSIBLE,
     LANES,
@@ -67,8 +65,8 @@ class Limits(NamedTuple):
 class Scratch(NamedTuple):
     """Memory that each message overwrites."""
 
-    q: NDArray[np.float64]  #   [arity + 1, states]  messages variable → factor
-    new: NDArray[np.float64]  # [states]             the message
+    q: Floats  #   [arity + 1, states]  messages variable → factor
+    new: Floats  # [states]             the message
 
 
 @inner

@@ -16,13 +16,11 @@ Messages are logarithms with maximum 0. Sums run over linear tables where these 
 logarithms: 1/ρ stretches the range of a table. Not here: drawing the forests (`graph.edge_appearance`).
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...foundation import Floats, Ints, Mask
 from ..runtime import IMPOSSIBLE, OK, fast_inner, inner, kernel
 from ..tables import Schedules, fill_tables, matrix_times, times_matrix
 from .feasible_search import largest_sequence
@@ -37,19 +35,17 @@ from .sum_product import (
     remember,
 )
 
-Floats = NDArray[np.float64]
-
 LINEAR_RANGE = -600.0  # log of the least product of a table entry and incoming messages in linear space
 
 
 class Reweighting(NamedTuple):
     """The tables of one graph at a time, raised to 1/ρ_f and divided by their maxima."""
 
-    rho: Floats  #             [F]
-    off: NDArray[np.int64]  #  [F]     where a factor's table begins, counted from its shape's first
-    table: Floats  #           [2, ..] as logarithms, and exp of them
-    peak: Floats  #            [factors of the shape]  the maximum of log φ_f
-    fits: NDArray[np.bool_]  # [factors of the shape]  whether the exp may stand in sums
+    rho: Floats  #   [F]
+    off: Ints  #     [F]     where a factor's table begins, counted from its shape's first
+    table: Floats  # [2, ..] as logarithms, and exp of them
+    peak: Floats  #  [factors of the shape]  the maximum of log φ_f
+    fits: Mask  #    [factors of the shape]  whether the exp may stand in sums
 
 
 @kernel
@@ -253,9 +249,9 @@ def reweighted_messages(g, shapes, edges, reweighting, node, control, maximise, 
 class Forests(NamedTuple):
     """The forests that split the model."""
 
-    passes: Schedules  #                one a forest, from the leaves
-    appearance: NDArray[np.float64]  #  [F]  ρ_f
-    off: NDArray[np.int64]  #           [F]  see `Reweighting`
+    passes: Schedules  #  one a forest, from the leaves
+    appearance: Floats  # [F]  ρ_f
+    off: Ints  #          [F]  see `Reweighting`
 
 
 @kernel

@@ -12,8 +12,6 @@ with the minimum at Δ = log(N n / (P p)) / (p + n), where Newton's method start
 Hofmann 2003 eq. 15 and 16. Not here: which sequences form a group, and their expectations (`sequences.feature_counts`).
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from ..runtime import inner, kernel

@@ -4,8 +4,6 @@ The vectors are rows of one array. They are processed in blocks that stay in the
 order, so a range of weights gives the same floats in every thread. Not here: which steps to take (`optimizers`).
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from ..runtime import fast_inner, fast_kernel, kernel

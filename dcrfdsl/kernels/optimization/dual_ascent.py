@@ -12,19 +12,14 @@ largest and the smallest slope (pairs), or towards the most violated cut (Frankâ
 & Hofmann 2003, Algorithm 1; Lacoste-Julien et al. 2013. Not here: where cuts come from (`criteria.margin_objective`).
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...foundation import Floats, Ints, Ints32
 from ..runtime import fast_inner, inlined, inner, kernel
 
 # cuts -----------------------------------------------------------------------------------------------------------------
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 
 class Metric(NamedTuple):
@@ -35,10 +30,10 @@ class Metric(NamedTuple):
     the others have length 1.
     """
 
-    start: Ints  #   [B]
-    stop: Ints  #    [B]
-    states: Ints  #  [B]
-    gram: Floats  #  [B, P, P]  P: positions of the largest block
+    start: Ints  #  [B]
+    stop: Ints  #   [B]
+    states: Ints  # [B]
+    gram: Floats  # [B, P, P]  P: positions of the largest block
 
 
 class Cuts(NamedTuple):
@@ -50,7 +45,7 @@ class Cuts(NamedTuple):
 
     block_off: Ints  # [S+1]  cuts of a block
     off: Ints  #       [n+1]  entries of a cut
-    weight: NDArray[np.int32]  # numbers of weights, ascending in a cut
+    weight: Ints32  #  numbers of weights, ascending in a cut
     value: Floats  #           the entries of d
     other_off: Ints  # [n+1]  other states of the labelling of a cut
     other: Ints  #            ascending in a cut

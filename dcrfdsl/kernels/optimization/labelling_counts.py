@@ -6,13 +6,11 @@ For a difference only factors whose assignments differ are visited. Not here: wh
 (`dual_ascent`).
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...foundation import Floats, Ints32, Mask
 from ..runtime import inner, kernel, sort_ascending
 from ..tables import scatter_gradient
 
@@ -51,9 +49,9 @@ def count_labellings(
 class Tally(NamedTuple):
     """Feature counts by weight, and the list of weights that have been counted."""
 
-    total: NDArray[np.float64]  #   [W]
-    is_listed: NDArray[np.bool_]  # [W]
-    listed: NDArray[np.int32]  #    [W]
+    total: Floats  #   [W]
+    is_listed: Mask  # [W]
+    listed: Ints32  #  [W]
 
 
 @kernel

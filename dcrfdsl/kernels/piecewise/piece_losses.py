@@ -12,19 +12,13 @@ All joint states of a piece are enumerated, so pieces must be small. Not here: w
 (`graph.pieces`).
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...foundation import Floats, Ints, Ints32, Mask
 from ..runtime import LANES, broadcast, exp, fast_inner, inlined, inner, kernel, load, store, subtract
 from ..tables import copy_run, fill_tables, scatter_gradient
-
-Ints = NDArray[np.int64]
-Small = NDArray[np.int32]
-Floats = NDArray[np.float64]
 
 MOST_SITES = 64  # of a piece, and of the variables that it conditions on
 
@@ -33,18 +27,18 @@ class PieceInstances(NamedTuple):
     """The instances of pieces on every shape. Variables and factors are counted from their shape's first."""
 
     instance_off: Ints  # [G+1]
-    template: Small  #    [I]    number of its piece
+    template: Ints32  #   [I]    number of its piece
     over_off: Ints  #     [I+1]
-    over: Small  #        [..]   variables that an instance is normalised over; the last one varies fastest
+    over: Ints32  #       [..]   variables that an instance is normalised over; the last one varies fastest
     given_off: Ints  #    [I+1]
-    given: Small  #       [..]   variables that it conditions on
+    given: Ints32  #      [..]   variables that it conditions on
     member_off: Ints  #   [I+1]
-    member: Small  #      [..]   factors whose score it has
+    member: Ints32  #     [..]   factors whose score it has
     scale: Floats  #      [..]   … times this
-    locked: NDArray[np.bool_]  # [..] factors whose weights it does not train
+    locked: Mask  #       [..] factors whose weights it does not train
     filter_off: Ints  #   [I+1]
-    filter: Small  #      [..]   factors that decide which values of `given` are possible
-    shared: NDArray[np.bool_]  # [I] its score is the same at every position: no features, nothing given
+    filter: Ints32  #     [..]   factors that decide which values of `given` are possible
+    shared: Mask  #       [I] its score is the same at every position: no features, nothing given
 
 
 class Workspace(NamedTuple):
@@ -52,12 +46,12 @@ class Workspace(NamedTuple):
 
     score: Floats
     stride: Ints
-    kept: Small
-    done: NDArray[np.bool_]  # [templates]       whether a shared piece was normalised
-    log_z: Floats  #           [templates]
-    times: Floats  #           [templates]       instances of a shared piece
-    where: Ints  #             [templates]       one of them …
-    shape: Ints  #             [templates]       … and its shape
+    kept: Ints32
+    done: Mask  #    [templates]       whether a shared piece was normalised
+    log_z: Floats  # [templates]
+    times: Floats  # [templates]       instances of a shared piece
+    where: Ints  #   [templates]       one of them …
+    shape: Ints  #   [templates]       … and its shape
 
 
 @inner
@@ -195,18 +189,18 @@ class Cases(NamedTuple):
     """The cases in which NOTA is the right outcome, besides the known case."""
 
     mode: int
-    rate: float  #      share of the cases to sample (SAMPLED)
+    rate: float  #    share of the cases to sample (SAMPLED)
     seed: int
-    instance: Ints  #   [S+1]  where the instances of each sequence are counted from …; the number of each (SAMPLED)
-    case_off: Ints  #   [n+1]  … and where the cases of an instance lie, if they are listed
-    case: Ints  #       [..]   joint values of the variables that the instance conditions on
+    instance: Ints  # [S+1]  where the instances of each sequence are counted from …; the number of each (SAMPLED)
+    case_off: Ints  # [n+1]  … and where the cases of an instance lie, if they are listed
+    case: Ints  #     [..]   joint values of the variables that the instance conditions on
 
 
 class TablePlaces(NamedTuple):
     """Where the tables of local distributions lie."""
 
-    start: Ints  #      [..]   of each shape's instances, then of its constraints, from the sequence's first cell on
-    start_off: Ints  #  [G+1]
+    start: Ints  #     [..]   of each shape's instances, then of its constraints, from the sequence's first cell on
+    start_off: Ints  # [G+1]
     table_off: Ints  # [n+1]  the first cell of each sequence of a run
 
 

@@ -29,8 +29,6 @@ overflow and divide as in compiled code.
 Also here: how wide the registers of this CPU are, and how inference on one sequence ended, as kernels return it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, Protocol, TypeVar
 

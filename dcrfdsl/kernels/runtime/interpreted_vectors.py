@@ -4,8 +4,6 @@ A register that reaches out of its array is an IndexError here as it is there wi
 be shorter or empty without a word.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from .compilation import LANES
@@ -94,9 +92,6 @@ def any_below(x, y):
 
 def fma(x, y, z):
     return x * y + z
-
-
-scale_add = fma
 
 
 def least_positive(x, y):

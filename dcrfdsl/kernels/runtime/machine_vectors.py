@@ -13,8 +13,6 @@ The exponential function is 2^k e^r with k an integer and |r| ≤ log(2) / 2, by
 of log 2 into two parts follows Cody and Waite (Software Manual for the Elementary Functions, 1980).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -24,8 +22,9 @@ from llvmlite import ir
 from numba import types
 from numba.core import cgutils, config
 from numba.extending import intrinsic, models, register_model
-from numpy.typing import NDArray
 
+from ...foundation import Floats
+from . import interpreted_vectors
 from .compilation import LANES
 
 CACHE_LINE = 64  # bytes
@@ -48,7 +47,7 @@ def padded(size: int) -> int:
     return -(-size // block) * block
 
 
-def aligned_zeros(size: int) -> NDArray[np.float64]:
+def aligned_zeros(size: int) -> Floats:
     """Zeros that begin on a cache line; otherwise vectors would straddle two."""
     buffer = np.zeros(8 * size + CACHE_LINE, np.uint8)
     start = -buffer.ctypes.data % CACHE_LINE
@@ -86,10 +85,15 @@ def _constant(value: float) -> Any:
     return ir.Constant(REGISTER, [value] * LANES)
 
 
-def _splat(builder: Any, scalar: Any) -> Any:
-    undefined = ir.Constant(REGISTER, ir.Undefined)
+def _shuffled(builder: Any, x: Any, y: Any, lanes: Sequence[int]) -> Any:
+    """These lanes of two registers, counted through both."""
+    return builder.shuffle_vector(x, y, ir.Constant(ir.VectorType(INT32, LANES), lanes))
+
+
+def _splat(builder: Any, scalar: Any, kind: Any = REGISTER) -> Any:
+    undefined = ir.Constant(kind, ir.Undefined)
     first = builder.insert_element(undefined, scalar, ir.Constant(INT32, 0))
-    return builder.shuffle_vector(first, undefined, ir.Constant(ir.VectorType(INT32, LANES), [0] * LANES))
+    return _shuffled(builder, first, undefined, [0] * LANES)
 
 
 def split(builder: Any, value: Any) -> list[Any]:
@@ -127,6 +131,21 @@ def places_of(
     return [builder.bitcast(start, REGISTER.as_pointer()) for start in starts]
 
 
+def _element(context: Any, builder: Any, array_type: Any, array: Any, number: Any) -> Any:
+    """One element of an array."""
+    check_bounds(context, builder, array_type, array, number, ir.Constant(number.type, 1))
+    return builder.load(builder.gep(context.make_array(array_type)(context, builder, array).data, [number]))
+
+
+def _widened(builder: Any, value: Any) -> Any:
+    return builder.sext(value, INT64) if value.type != INT64 else value
+
+
+def _load(context: Any, builder: Any, array_type: Any, array: Any, at: Any, count: int) -> list[Any]:
+    places = places_of(context, builder, array_type, array, at, count)
+    return [builder.load(place, align=8, typ=REGISTER) for place in places]
+
+
 def fused(builder: Any, x: Any, y: Any, z: Any) -> Any:
     """x · y + z, rounded once where the CPU has an instruction for it."""
     return _call(builder, f"llvm.fmuladd.v{LANES}f64", REGISTER, [x, y, z])
@@ -136,421 +155,342 @@ def _select(builder: Any, comparison: str, x: Any, y: Any) -> Any:
     return builder.select(builder.fcmp_ordered(comparison, x, y), x, y)
 
 
+def _halves(half: int) -> tuple[list[int], list[int]]:
+    """The lanes of two registers in blocks of `half`: first the blocks with even numbers, then those with odd ones."""
+    low = [n if not n & half else n - half + LANES for n in range(LANES)]
+    return low, [n + half for n in low]
+
+
 def _lane_masks(builder: Any, count: Any, registers: int) -> list[Any]:
     """One mask per register: its lanes whose number, counted through all registers, is below `count`."""
-    none = ir.Constant(WORDS, ir.Undefined)
-    first = builder.insert_element(none, count, ir.Constant(INT32, 0))
-    counts = builder.shuffle_vector(first, none, ir.Constant(ir.VectorType(INT32, LANES), [0] * LANES))
+    counts = _splat(builder, count, WORDS)
     lanes = [list(range(n * LANES, (n + 1) * LANES)) for n in range(registers)]
     return [builder.icmp_signed("<", ir.Constant(WORDS, register_lanes), counts) for register_lanes in lanes]
 
 
 # the operations ------------------------------------------------------------------------------------------------------
 
-if config.DISABLE_JIT:
-    from .interpreted_vectors import (
-        add as add,
-        broadcast as broadcast,
-        exp as exp,
-        fma as fma,
-        largest as largest,
-        least_finite as least_finite,
-        least_positive as least_positive,
-        load as load,
-        load_part as load_part,
-        lowest as lowest,
-        maximum as maximum,
-        multiply as multiply,
-        repeat as repeat,
-        scale_add as scale_add,
-        store as store,
-        store_part as store_part,
-        subtract as subtract,
-        total as total,
-    )
-else:
 
-    def _elementwise(build: Callable[..., Any]) -> Any:
-        """A function of two values of equal length, applied register by register."""
+def _operation(define: Callable[..., Any]) -> Any:
+    """A function of compiled code; without compilation its namesake of `interpreted_vectors`."""
+    return getattr(interpreted_vectors, define.__name__) if config.DISABLE_JIT else intrinsic(define)
 
-        @intrinsic
-        def operation(typing, x, y):
-            def generate(context, builder, signature, arguments):
-                parts = zip(*(split(builder, value) for value in arguments), strict=True)
-                return join(builder, [build(builder, *pair) for pair in parts])
 
-            return x(x, y), generate
+def _elementwise(name: str, build: Callable[..., Any], arity: int = 2) -> Any:
+    """A function of values of equal length, applied register by register."""
 
-        return operation
+    def generate(context, builder, signature, arguments):
+        parts = zip(*(split(builder, value) for value in arguments), strict=True)
+        return join(builder, [build(builder, *group) for group in parts])
 
-    add = _elementwise(lambda builder, x, y: builder.fadd(x, y))
-    subtract = _elementwise(lambda builder, x, y: builder.fsub(x, y))
-    multiply = _elementwise(lambda builder, x, y: builder.fmul(x, y))
-    maximum = _elementwise(lambda builder, x, y: _select(builder, ">", x, y))
+    define: Any = {  # Numba counts the parameters
+        1: lambda typing, x: (x(x), generate),
+        2: lambda typing, x, y: (x(x, y), generate),
+        3: lambda typing, x, y, z: (x(x, y, z), generate),
+        4: lambda typing, x, y, value, other: (x(x, y, value, other), generate),
+    }[arity]
+    define.__name__ = name
+    return _operation(define)
 
-    def _least_above(bound: float) -> Any:
-        def build(builder: Any, x: Any, y: Any) -> Any:
-            counts = builder.fcmp_ordered(">", y, _constant(bound))
-            return _select(builder, "<", builder.select(counts, y, x), x)  # a blend and a minimum
 
-        return _elementwise(build)
+def _least_above(name: str, bound: float) -> Any:
+    def build(builder: Any, x: Any, y: Any) -> Any:
+        counts = builder.fcmp_ordered(">", y, _constant(bound))
+        return _select(builder, "<", builder.select(counts, y, x), x)  # a blend and a minimum
 
-    least_positive = _least_above(0.0)  # the lesser of x and y, but x where y is 0 or below
-    least_finite = _least_above(-math.inf)  # the lesser of x and y, but x where y is -inf
+    return _elementwise(name, build)
 
-    @intrinsic
-    def load(typing, registers, array, at):
-        """The elements of an array from `at` on."""
 
-        def generate(context, builder, signature, arguments):
-            places = places_of(context, builder, signature.args[1], arguments[1], arguments[2], registers.count)
-            return join(builder, [builder.load(place, align=8, typ=REGISTER) for place in places])
+def _exp(builder: Any, x: Any) -> Any:
+    low = _constant(LEAST_EXPONENT)
+    inside = builder.select(builder.fcmp_unordered(">", x, low), x, low)  # nan stays nan
+    shifted = fused(builder, inside, _constant(1.0 / math.log(2.0)), _constant(ROUNDING))
+    k = builder.fsub(shifted, _constant(ROUNDING))
+    r = fused(builder, k, _constant(-LOG2_HIGH), inside)
+    r = fused(builder, k, _constant(-LOG2_LOW), r)
+    series = _constant(TAYLOR[0])
+    for coefficient in TAYLOR[1:]:
+        series = fused(builder, series, r, _constant(coefficient))
+    series = fused(builder, builder.fmul(r, r), series, builder.fadd(r, _constant(1.0)))
+    # the lowest bits of `shifted` are k: moved to the exponent's place they make 2^k
+    exponent = builder.add(builder.bitcast(shifted, WORDS), ir.Constant(WORDS, [1023] * LANES))
+    power = builder.bitcast(builder.shl(exponent, ir.Constant(WORDS, [52] * LANES)), REGISTER)
+    value = builder.fmul(series, power)
+    value = builder.select(builder.fcmp_ordered("<", x, low), _constant(0.0), value)
+    return builder.select(builder.fcmp_ordered(">", x, _constant(MOST_EXPONENT)), _constant(math.inf), value)
 
-        return Vectors(registers.count)(registers, array, types.int64), generate
 
-    @intrinsic
-    def store(typing, array, at, value):
-        """Writes a value to an array from `at` on."""
+add = _elementwise("add", lambda builder, x, y: builder.fadd(x, y))
+subtract = _elementwise("subtract", lambda builder, x, y: builder.fsub(x, y))
+multiply = _elementwise("multiply", lambda builder, x, y: builder.fmul(x, y))
+fma = _elementwise("fma", fused, 3)  # x · y + z
+maximum = _elementwise("maximum", lambda builder, x, y: _select(builder, ">", x, y))
+least_positive = _least_above("least_positive", 0.0)  # the lesser of x and y, but x where y is 0 or below
+least_finite = _least_above("least_finite", -math.inf)  # the lesser of x and y, but x where y is -inf
+exp = _elementwise("exp", _exp, 1)  # e^x with a relative error of 1e-15; 0 below -708 and for -inf, inf above 709
+choose_below = _elementwise(  # (x, y, value, other): `value` in the lanes where x < y, `other` in the rest
+    "choose_below", lambda builder, x, y, *values: builder.select(builder.fcmp_ordered("<", x, y), *values), 4
+)
 
-        def generate(context, builder, signature, arguments):
-            parts = split(builder, arguments[2])
-            places = places_of(context, builder, signature.args[0], arguments[0], arguments[1], len(parts))
-            for part, place in zip(parts, places, strict=True):
-                builder.store(part, place, align=8)
-            return context.get_dummy_value()
 
-        return types.void(array, types.int64, value), generate
+@_operation
+def load(typing, registers, array, at):
+    """The elements of an array from `at` on."""
 
-    @intrinsic
-    def load_part(typing, registers, array, at, count):
-        """Like `load`, but reads only the first `count` lanes; the others are 0."""
+    def generate(context, builder, signature, arguments):
+        return join(builder, _load(context, builder, signature.args[1], *arguments[1:], registers.count))
 
-        def generate(context, builder, signature, arguments):
-            places = places_of(
-                context, builder, signature.args[1], arguments[1], arguments[2], registers.count, arguments[3]
-            )
-            name, parts = f"llvm.masked.load.v{LANES}f64.p0", []
-            for place, mask in zip(places, _lane_masks(builder, arguments[3], len(places)), strict=True):
-                parts.append(_call(builder, name, REGISTER, [place, ir.Constant(INT32, 8), mask, _constant(0.0)]))
-            return join(builder, parts)
+    return Vectors(registers.count)(registers, array, types.int64), generate
 
-        return Vectors(registers.count)(registers, array, types.int64, types.int64), generate
 
-    @intrinsic
-    def store_part(typing, array, at, count, value):
-        """Writes the first `count` lanes of a value."""
+@_operation
+def store(typing, array, at, value):
+    """Writes a value to an array from `at` on."""
 
-        def generate(context, builder, signature, arguments):
-            parts = split(builder, arguments[3])
-            places = places_of(
-                context, builder, signature.args[0], arguments[0], arguments[1], len(parts), arguments[2]
-            )
-            name, masks = f"llvm.masked.store.v{LANES}f64.p0", _lane_masks(builder, arguments[2], len(parts))
-            for part, place, mask in zip(parts, places, masks, strict=True):
-                _call(builder, name, ir.VoidType(), [part, place, ir.Constant(INT32, 8), mask])
-            return context.get_dummy_value()
+    def generate(context, builder, signature, arguments):
+        parts = split(builder, arguments[2])
+        places = places_of(context, builder, signature.args[0], arguments[0], arguments[1], len(parts))
+        for part, place in zip(parts, places, strict=True):
+            builder.store(part, place, align=8)
+        return context.get_dummy_value()
 
-        return types.void(array, types.int64, types.int64, value), generate
+    return types.void(array, types.int64, value), generate
 
-    @intrinsic
-    def broadcast(typing, registers, scalar):
-        """The same number in all lanes."""
 
-        def generate(context, builder, signature, arguments):
-            return join(builder, [_splat(builder, arguments[1])] * registers.count)
+@_operation
+def load_part(typing, registers, array, at, count):
+    """Like `load`, but reads only the first `count` lanes; the others are 0."""
 
-        return Vectors(registers.count)(registers, types.float64), generate
+    def generate(context, builder, signature, arguments):
+        _, values, at, count = arguments
+        places = places_of(context, builder, signature.args[1], values, at, registers.count, count)
+        name, parts = f"llvm.masked.load.v{LANES}f64.p0", []
+        for place, mask in zip(places, _lane_masks(builder, count, len(places)), strict=True):
+            parts.append(_call(builder, name, REGISTER, [place, ir.Constant(INT32, 8), mask, _constant(0.0)]))
+        return join(builder, parts)
 
-    @intrinsic
-    def repeat(typing, registers, array, at):
-        """Element `at` of an array in all lanes."""
+    return Vectors(registers.count)(registers, array, types.int64, types.int64), generate
 
-        def generate(context, builder, signature, arguments):
-            one = ir.Constant(arguments[2].type, 1)
-            check_bounds(context, builder, signature.args[1], arguments[1], arguments[2], one)
-            data = context.make_array(signature.args[1])(context, builder, arguments[1]).data
-            scalar = builder.load(builder.gep(data, [arguments[2]]), typ=DOUBLE)
-            return join(builder, [_splat(builder, scalar)] * registers.count)
 
-        return Vectors(registers.count)(registers, array, types.int64), generate
+@_operation
+def store_part(typing, array, at, count, value):
+    """Writes the first `count` lanes of a value."""
 
-    @intrinsic
-    def fma(typing, x, y, z):
-        """x · y + z."""
+    def generate(context, builder, signature, arguments):
+        values, at, count, value = arguments
+        parts = split(builder, value)
+        places = places_of(context, builder, signature.args[0], values, at, len(parts), count)
+        name, masks = f"llvm.masked.store.v{LANES}f64.p0", _lane_masks(builder, count, len(parts))
+        for part, place, mask in zip(parts, places, masks, strict=True):
+            _call(builder, name, ir.VoidType(), [part, place, ir.Constant(INT32, 8), mask])
+        return context.get_dummy_value()
 
-        def generate(context, builder, signature, arguments):
-            parts = zip(*(split(builder, value) for value in arguments), strict=True)
-            return join(builder, [fused(builder, *triple) for triple in parts])
+    return types.void(array, types.int64, types.int64, value), generate
 
-        return x(x, y, z), generate
 
-    @intrinsic
-    def scale_add(typing, scalar, y, z):
-        """scalar · y + z."""
+@_operation
+def broadcast(typing, registers, scalar):
+    """The same number in all lanes."""
 
-        def generate(context, builder, signature, arguments):
-            factor = _splat(builder, arguments[0])
-            parts = zip(*(split(builder, value) for value in arguments[1:]), strict=True)
-            return join(builder, [fused(builder, factor, *pair) for pair in parts])
+    def generate(context, builder, signature, arguments):
+        return join(builder, [_splat(builder, arguments[1])] * registers.count)
 
-        return y(types.float64, y, z), generate
+    return Vectors(registers.count)(registers, types.float64), generate
 
-    @intrinsic
-    def total(typing, x):
-        """The sum over all lanes."""
 
+@_operation
+def repeat(typing, registers, array, at):
+    """Element `at` of an array in all lanes."""
+
+    def generate(context, builder, signature, arguments):
+        scalar = _element(context, builder, signature.args[1], *arguments[1:])
+        return join(builder, [_splat(builder, scalar)] * registers.count)
+
+    return Vectors(registers.count)(registers, array, types.int64), generate
+
+
+@_operation
+def total(typing, x):
+    """The sum over all lanes."""
+
+    def generate(context, builder, signature, arguments):
+        first, *others = split(builder, arguments[0])
+        for other in others:
+            first = builder.fadd(first, other)
+        name = f"llvm.vector.reduce.fadd.v{LANES}f64"
+        function = ir.FunctionType(DOUBLE, [DOUBLE, REGISTER])
+        reduce = cgutils.get_or_insert_function(builder.module, function, name)
+        return builder.call(reduce, [ir.Constant(DOUBLE, -0.0), first], fastmath=REORDER)
+
+    return types.float64(x), generate
+
+
+def _reduction(name: str, comparison: str) -> Any:
+    """The extreme lane under a comparison."""
+
+    def define(typing, x):
         def generate(context, builder, signature, arguments):
             first, *others = split(builder, arguments[0])
             for other in others:
-                first = builder.fadd(first, other)
-            name = f"llvm.vector.reduce.fadd.v{LANES}f64"
-            function = ir.FunctionType(DOUBLE, [DOUBLE, REGISTER])
-            reduce = cgutils.get_or_insert_function(builder.module, function, name)
-            return builder.call(reduce, [ir.Constant(DOUBLE, -0.0), first], fastmath=REORDER)
+                first = _select(builder, comparison, first, other)
+            half = LANES // 2
+            while half:
+                turned = [(lane + half) % LANES for lane in range(LANES)]
+                first = _select(builder, comparison, first, _shuffled(builder, first, first, turned))
+                half //= 2
+            return builder.extract_element(first, ir.Constant(INT32, 0))
 
         return types.float64(x), generate
 
-    def _reduction(comparison: str) -> Any:
-        """The extreme lane under a comparison."""
+    define.__name__ = name
+    return _operation(define)
 
-        @intrinsic
-        def operation(typing, x):
-            def generate(context, builder, signature, arguments):
-                first, *others = split(builder, arguments[0])
-                for other in others:
-                    first = _select(builder, comparison, first, other)
-                half = LANES // 2
-                while half:
-                    turned = [(lane + half) % LANES for lane in range(LANES)]
-                    order = ir.Constant(ir.VectorType(INT32, LANES), turned)
-                    first = _select(builder, comparison, first, builder.shuffle_vector(first, first, order))
-                    half //= 2
-                return builder.extract_element(first, ir.Constant(INT32, 0))
 
-            return types.float64(x), generate
-
-        return operation
-
-    largest = _reduction(">")
-    lowest = _reduction("<")
-
-    def _exp(builder: Any, x: Any) -> Any:
-        low = _constant(LEAST_EXPONENT)
-        inside = builder.select(builder.fcmp_unordered(">", x, low), x, low)  # nan stays nan
-        shifted = fused(builder, inside, _constant(1.0 / math.log(2.0)), _constant(ROUNDING))
-        k = builder.fsub(shifted, _constant(ROUNDING))
-        r = fused(builder, k, _constant(-LOG2_HIGH), inside)
-        r = fused(builder, k, _constant(-LOG2_LOW), r)
-        series = _constant(TAYLOR[0])
-        for coefficient in TAYLOR[1:]:
-            series = fused(builder, series, r, _constant(coefficient))
-        series = fused(builder, builder.fmul(r, r), series, builder.fadd(r, _constant(1.0)))
-        # the lowest bits of `shifted` are k: moved to the exponent's place they make 2^k
-        exponent = builder.add(builder.bitcast(shifted, WORDS), ir.Constant(WORDS, [1023] * LANES))
-        power = builder.bitcast(builder.shl(exponent, ir.Constant(WORDS, [52] * LANES)), REGISTER)
-        value = builder.fmul(series, power)
-        value = builder.select(builder.fcmp_ordered("<", x, low), _constant(0.0), value)
-        return builder.select(builder.fcmp_ordered(">", x, _constant(MOST_EXPONENT)), _constant(math.inf), value)
-
-    @intrinsic
-    def exp(typing, x):
-        """e^x with a relative error of 1e-15; 0 below -708 and for -inf, inf above 709."""
-
-        def generate(context, builder, signature, arguments):
-            return join(builder, [_exp(builder, part) for part in split(builder, arguments[0])])
-
-        return x(x), generate
-
+largest = _reduction("largest", ">")
+lowest = _reduction("lowest", "<")
 
 # lanes that hold separate problems: decisions by lane, transposed blocks ----------------------------------------------
 
 LINE = 8  # doubles in a line of a cache
 
-if config.DISABLE_JIT:
-    from .interpreted_vectors import (
-        add_sums as add_sums,
-        any_below as any_below,
-        choose_below as choose_below,
-        dot as dot,
-        fold as fold,
-        int_at as int_at,
-        keep_rolled as keep_rolled,
-        load_at as load_at,
-        prefetch as prefetch,
-        transpose as transpose,
-    )
-else:
 
-    @intrinsic
-    def int_at(typing, array, number):
-        """array[number] as an int64; `number` does not count from the end, which indexing would have to ask first."""
+@_operation
+def int_at(typing, array, number):
+    """array[number] as an int64; `number` does not count from the end, which indexing would have to ask first."""
 
-        def generate(context, builder, signature, arguments):
-            array, number = arguments
-            check_bounds(context, builder, signature.args[0], array, number, ir.Constant(number.type, 1))
-            data = context.make_array(signature.args[0])(context, builder, array).data
-            value = builder.load(builder.gep(data, [number]))
-            return builder.sext(value, INT64) if value.type != INT64 else value
+    def generate(context, builder, signature, arguments):
+        return _widened(builder, _element(context, builder, signature.args[0], *arguments))
 
-        return types.int64(array, types.int64), generate
+    return types.int64(array, types.int64), generate
 
-    @intrinsic
-    def keep_rolled(typing):
-        """Keeps LLVM from unrolling the loop around: of few passes, most would be in the loop for what is left over."""
 
-        def generate(context, builder, signature, arguments):
-            nothing = builder.asm(ir.FunctionType(ir.VoidType(), []), "", "", [], True)
-            nothing.attributes.add("convergent")  # such calls stay where they are
-            return context.get_dummy_value()
+@_operation
+def keep_rolled(typing):
+    """Keeps LLVM from unrolling the loop around: of few passes, most would be in the loop for what is left over."""
 
-        return types.void(), generate
+    def generate(context, builder, signature, arguments):
+        nothing = builder.asm(ir.FunctionType(ir.VoidType(), []), "", "", [], True)
+        nothing.attributes.add("convergent")  # such calls stay where they are
+        return context.get_dummy_value()
 
-    @intrinsic
-    def load_at(typing, registers, array, at, places, number):
-        """The elements of an array from at + places[number] on."""
+    return types.void(), generate
 
-        def generate(context, builder, signature, arguments):
-            _, array_type, _, places_type, _ = signature.args
-            _, values, at, places, number = arguments
-            check_bounds(context, builder, places_type, places, number, ir.Constant(number.type, 1))
-            place = builder.load(builder.gep(context.make_array(places_type)(context, builder, places).data, [number]))
-            first = builder.add(at, builder.sext(place, at.type) if place.type != at.type else place)
-            return join(
-                builder,
-                [
-                    builder.load(part, align=8, typ=REGISTER)
-                    for part in places_of(context, builder, array_type, values, first, registers.count)
-                ],
-            )
 
-        return Vectors(registers.count)(registers, array, types.int64, places, types.int64), generate
+@_operation
+def load_at(typing, registers, array, at, places, number):
+    """The elements of an array from at + places[number] on."""
 
-    @intrinsic
-    def prefetch(typing, registers, array, at):
-        """Fetches the elements of an array from `at` on into the nearest cache, should they lie in the array."""
+    def generate(context, builder, signature, arguments):
+        _, array_type, _, places_type, _ = signature.args
+        _, values, at, places, number = arguments
+        first = builder.add(at, _widened(builder, _element(context, builder, places_type, places, number)))
+        return join(builder, _load(context, builder, array_type, values, first, registers.count))
 
-        def generate(context, builder, signature, arguments):
-            data = context.make_array(signature.args[1])(context, builder, arguments[1]).data
-            pointer = ir.IntType(8).as_pointer()
-            flags = [ir.Constant(INT32, value) for value in (0, 3, 1)]  # to be read, often, data
-            function = ir.FunctionType(ir.VoidType(), [pointer, INT32, INT32, INT32])
-            fetch = cgutils.get_or_insert_function(builder.module, function, "llvm.prefetch.p0")
-            for n in range(0, registers.count * LANES, LINE):
-                place = builder.gep(data, [builder.add(arguments[2], ir.Constant(arguments[2].type, n))])
-                builder.call(fetch, [builder.bitcast(place, pointer), *flags])
-            return context.get_dummy_value()
+    return Vectors(registers.count)(registers, array, types.int64, places, types.int64), generate
 
-        return types.void(registers, array, types.int64), generate
 
-    @intrinsic
-    def transpose(typing, source, at, stride, target, to, target_stride):
-        """Copies `LANES` × `LANES` numbers: column n of the rows at + i · stride becomes the row to + n · stride."""
+@_operation
+def prefetch(typing, registers, array, at):
+    """Fetches the elements of an array from `at` on into the nearest cache, should they lie in the array."""
 
-        def generate(context, builder, signature, arguments):
-            values, at, stride, out, to, target_stride = arguments
+    def generate(context, builder, signature, arguments):
+        data = context.make_array(signature.args[1])(context, builder, arguments[1]).data
+        pointer = ir.IntType(8).as_pointer()
+        flags = [ir.Constant(INT32, value) for value in (0, 3, 1)]  # to be read, often, data
+        for n in range(0, registers.count * LANES, LINE):
+            place = builder.gep(data, [builder.add(arguments[2], ir.Constant(arguments[2].type, n))])
+            _call(builder, "llvm.prefetch.p0", ir.VoidType(), [builder.bitcast(place, pointer), *flags])
+        return context.get_dummy_value()
 
-            def places(array_type, array, start, step):
-                rows = (builder.add(start, builder.mul(step, ir.Constant(step.type, n))) for n in range(LANES))
-                return [places_of(context, builder, array_type, array, row, 1)[0] for row in rows]
+    return types.void(registers, array, types.int64), generate
 
+
+@_operation
+def transpose(typing, source, at, stride, target, to, target_stride):
+    """Copies `LANES` × `LANES` numbers: column n of the rows at + i · stride becomes the row to + n · stride."""
+
+    def generate(context, builder, signature, arguments):
+        values, at, stride, out, to, target_stride = arguments
+
+        def places(array_type, array, start, step):
+            rows = (builder.add(start, builder.mul(step, ir.Constant(step.type, n))) for n in range(LANES))
+            return [places_of(context, builder, array_type, array, row, 1)[0] for row in rows]
+
+        from_places = places(signature.args[0], values, at, stride)
+        rows = [builder.load(place, align=8, typ=REGISTER) for place in from_places]
+        half = LANES // 2
+        while half:  # blocks of half × half beside the diagonal change places
+            for n in range(LANES):
+                if not n & half:
+                    x, y = rows[n], rows[n + half]
+                    rows[n], rows[n + half] = (_shuffled(builder, x, y, lanes) for lanes in _halves(half))
+            half //= 2
+        for row, place in zip(rows, places(signature.args[3], out, to, target_stride), strict=True):
+            builder.store(row, place, align=8)
+        return context.get_dummy_value()
+
+    return types.void(source, types.int64, types.int64, target, types.int64, types.int64), generate
+
+
+@_operation
+def add_sums(typing, source, at, target, to):
+    """Adds the sum of each of `LANES` registers, from source[at] on, to a number of its own from target[to] on."""
+
+    def generate(context, builder, signature, arguments):
+        values, at, out, to = arguments
+        rows = _load(context, builder, signature.args[0], values, at, LANES)
+        half = LANES // 2
+        while half:  # halves of two registers are added side by side, until lane n holds the sum of register n
             rows = [
-                builder.load(place, align=8, typ=REGISTER) for place in places(signature.args[0], values, at, stride)
+                builder.fadd(*(_shuffled(builder, own, other, lanes) for lanes in _halves(half)))
+                for own, other in zip(rows[:half], rows[half:], strict=True)
             ]
-            half = LANES // 2
-            while half:  # blocks of half × half beside the diagonal change places
-                low = [n if not n & half else n - half + LANES for n in range(LANES)]
-                high = [n + half if not n & half else n + LANES for n in range(LANES)]
-                for n in range(LANES):
-                    if not n & half:
-                        rows[n], rows[n + half] = (
-                            builder.shuffle_vector(
-                                rows[n], rows[n + half], ir.Constant(ir.VectorType(INT32, LANES), order)
-                            )
-                            for order in (low, high)
-                        )
-                half //= 2
-            for row, place in zip(rows, places(signature.args[3], out, to, target_stride), strict=True):
-                builder.store(row, place, align=8)
-            return context.get_dummy_value()
+            half //= 2
+        (place,) = places_of(context, builder, signature.args[2], out, to, 1)
+        builder.store(builder.fadd(builder.load(place, align=8, typ=REGISTER), rows[0]), place, align=8)
+        return context.get_dummy_value()
 
-        return types.void(source, types.int64, types.int64, target, types.int64, types.int64), generate
+    return types.void(source, types.int64, target, types.int64), generate
 
-    @intrinsic
-    def add_sums(typing, source, at, target, to):
-        """Adds the sum of each of `LANES` registers, from source[at] on, to a number of its own from target[to] on."""
 
-        def generate(context, builder, signature, arguments):
-            values, at, out, to = arguments
-            places = places_of(context, builder, signature.args[0], values, at, LANES)
-            rows = [builder.load(place, align=8, typ=REGISTER) for place in places]
-            half = LANES // 2
-            while half:  # halves of two registers are added side by side, until lane n holds the sum of register n
-                low = [n if not n & half else n - half + LANES for n in range(LANES)]
-                high = [n + half if not n & half else n + LANES for n in range(LANES)]
-                rows = [
-                    builder.fadd(
-                        *(
-                            builder.shuffle_vector(own, other, ir.Constant(ir.VectorType(INT32, LANES), order))
-                            for order in (low, high)
-                        )
-                    )
-                    for own, other in zip(rows[:half], rows[half:], strict=True)
-                ]
-                half //= 2
-            (place,) = places_of(context, builder, signature.args[2], out, to, 1)
-            builder.store(builder.fadd(builder.load(place, align=8, typ=REGISTER), rows[0]), place, align=8)
-            return context.get_dummy_value()
+@_operation
+def dot(typing, x, y):
+    """The sum of the products of all registers of x and y, a single register."""
 
-        return types.void(source, types.int64, target, types.int64), generate
+    def generate(context, builder, signature, arguments):
+        pairs = list(zip(*(split(builder, argument) for argument in arguments), strict=True))
+        chains = [builder.fmul(*pair) for pair in pairs[:2]]  # two: they wait for each other half as long as one
+        for n, (own, other) in enumerate(pairs[2:]):
+            chains[n % 2] = fused(builder, own, other, chains[n % 2])
+        return join(builder, [builder.fadd(*chains) if len(chains) > 1 else chains[0]])
 
-    @intrinsic
-    def choose_below(typing, x, y, value, other):
-        """`value` in the lanes where x < y, `other` in the rest."""
+    return Vectors(1)(x, y), generate
 
-        def generate(context, builder, signature, arguments):
-            parts = zip(*(split(builder, argument) for argument in arguments), strict=True)
-            return join(
-                builder, [builder.select(builder.fcmp_ordered("<", a, b), own, rest) for a, b, own, rest in parts]
-            )
 
-        return x(x, y, value, other), generate
+@_operation
+def fold(typing, x):
+    """The sum of all registers of x, a single register."""
 
-    @intrinsic
-    def dot(typing, x, y):
-        """The sum of the products of all registers of x and y, a single register."""
+    def generate(context, builder, signature, arguments):
+        parts = split(builder, arguments[0])
+        while len(parts) > 1:
+            pairs = zip(parts[::2], parts[1::2], strict=False)
+            parts = [*(builder.fadd(*pair) for pair in pairs), *parts[len(parts) // 2 * 2 :]]
+        return join(builder, parts)
 
-        def generate(context, builder, signature, arguments):
-            pairs = list(zip(*(split(builder, argument) for argument in arguments), strict=True))
-            chains = [builder.fmul(*pair) for pair in pairs[:2]]  # two: they wait for each other half as long as one
-            for n, (own, other) in enumerate(pairs[2:]):
-                chains[n % 2] = fused(builder, own, other, chains[n % 2])
-            return join(builder, [builder.fadd(*chains) if len(chains) > 1 else chains[0]])
+    return Vectors(1)(x), generate
 
-        return Vectors(1)(x, y), generate
 
-    @intrinsic
-    def fold(typing, x):
-        """The sum of all registers of x, a single register."""
+@_operation
+def any_below(typing, x, y):
+    """Whether x < y in some lane."""
 
-        def generate(context, builder, signature, arguments):
-            parts = split(builder, arguments[0])
-            while len(parts) > 1:
-                pairs = zip(parts[::2], parts[1::2], strict=False)
-                parts = [*(builder.fadd(*pair) for pair in pairs), *parts[len(parts) // 2 * 2 :]]
-            return join(builder, parts)
+    def generate(context, builder, signature, arguments):
+        parts = zip(*(split(builder, argument) for argument in arguments), strict=True)
+        first, *others = [builder.fcmp_ordered("<", a, b) for a, b in parts]
+        for other in others:
+            first = builder.or_(first, other)
+        lanes = builder.bitcast(first, ir.IntType(LANES))
+        return builder.icmp_unsigned("!=", lanes, ir.Constant(lanes.type, 0))
 
-        return Vectors(1)(x), generate
-
-    @intrinsic
-    def any_below(typing, x, y):
-        """Whether x < y in some lane."""
-
-        def generate(context, builder, signature, arguments):
-            parts = zip(*(split(builder, argument) for argument in arguments), strict=True)
-            first, *others = [builder.fcmp_ordered("<", a, b) for a, b in parts]
-            for other in others:
-                first = builder.or_(first, other)
-            lanes = builder.bitcast(first, ir.IntType(LANES))
-            return builder.icmp_unsigned("!=", lanes, ir.Constant(lanes.type, 0))
-
-        return types.boolean(x, y), generate
+    return types.boolean(x, y), generate

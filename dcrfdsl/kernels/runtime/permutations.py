@@ -5,8 +5,6 @@ process; NumPy's generators in compiled code keep one state per thread. NumPy's 
 of compiling for each kind of number; this one a tenth.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from .compilation import inner

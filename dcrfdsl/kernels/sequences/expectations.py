@@ -9,8 +9,6 @@ without a possible labelling gets log Z = -inf. The exact kernels skip sequences
 computes.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from ..exact import (

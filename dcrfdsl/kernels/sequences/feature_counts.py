@@ -6,35 +6,31 @@ are stored by group; the slot of a pair is its index there. Not here: which sequ
 (`criteria.boosting_risk`), the steps that groups allow (`optimization.boosting_bounds`).
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...foundation import Floats, Ints, Ints32, Mask
 from ..chain import chain_expectations
 from ..runtime import OK, UNDERFLOW, inner, kernel
 from ..tables import Ragged
 from .expectations import exact_expectations
 
-Ints = NDArray[np.int64]
-
 
 class PairTable(NamedTuple):
     """The pairs, and where their expectations are read."""
 
-    off: Ints  #      [S+1] of `column`
-    column: Ints  #   columns that fire in each sequence
-    first: Ints  #    [columns + 1] of `order`
-    order: Ints  #    [W] the weights of each column
-    pair_off: Ints  # [S+1] the pairs of each sequence
-    slot: NDArray[np.int32]  # [pairs]
+    off: Ints  #       [S+1] of `column`
+    column: Ints  #    columns that fire in each sequence
+    first: Ints  #     [columns + 1] of `order`
+    order: Ints  #     [W] the weights of each column
+    pair_off: Ints  #  [S+1] the pairs of each sequence
+    slot: Ints32  #    [pairs]
     known_off: Ints  # [S+1] of the next two: slots of pairs, and their counts under the known labels
     known_slot: Ints
-    known_count: NDArray[np.float64]
-    place: Ints  #    [W] where a gradient holds the weight, -1: nowhere
-    cell_off: Ints  # [W+1] of `cell`: the shared cells that the weight is read from
+    known_count: Floats
+    place: Ints  #     [W] where a gradient holds the weight, -1: nowhere
+    cell_off: Ints  #  [W+1] of `cell`: the shared cells that the weight is read from
     cell: Ints
 
 
@@ -45,7 +41,7 @@ class ChainCells(NamedTuple):
     at_first: Ints
     at_last: Ints
     pair: Ints
-    turned: NDArray[np.bool_]
+    turned: Mask
 
 
 @kernel

@@ -20,20 +20,15 @@ The sweep then leaves tables over labels alone, and the search for the best labe
 latent variables. Not here: the order (`graph`), models whose programs would not fit in memory.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...foundation import Floats, Ints, Ints32
 from ..exact import best_state, decision_order, forward_log, forward_max, operand_places, sum_forward
 from ..messages import message_labelling, node_potentials, propagate, read_labelling, score_labelling
 from ..runtime import GAVE_UP, IMPOSSIBLE, OK, inner, kernel
 from ..tables import fill_tables
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 ROUNDING = 1e-9  # of scores, relative
 MOST_TRIES = 2  # runs of messages per wanted labelling; a constraint may turn out to leave none
@@ -42,10 +37,10 @@ MOST_TRIES = 2  # runs of messages per wanted labelling; a constraint may turn o
 class NBestLists(NamedTuple):
     """The labellings of every sequence: s has the columns off[s] to off[s + 1] of the first length[s] rows."""
 
-    labelling: NDArray[np.int32]  # [most, variables]
-    off: Ints  #     [S+1]
-    length: Ints  #   [S]
-    score: Floats  # [S, most]  Σ log φ
+    labelling: Ints32  # [most, variables]
+    off: Ints  #         [S+1]
+    length: Ints  #       [S]
+    score: Floats  #     [S, most]  Σ log φ
 
 
 # exact --------------------------------------------------------------------------------------------------------------

@@ -8,13 +8,11 @@ The gradient counts all these labellings at once. Losses are those of `chain.spa
 (`chain.viterbi`), graphs that are computed block by block.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...foundation import Floats, Ints, Ints32, Mask
 from ..chain import Smoothing, Spans, smooth
 from ..exact import (
     FREE,
@@ -35,11 +33,6 @@ from ..tables import copy_run, fill_tables, scatter_gradient
 
 # the best wrong labelling ---------------------------------------------------------------------------------------------
 
-Ints = NDArray[np.int64]
-Small = NDArray[np.int32]
-Floats = NDArray[np.float64]
-Mask = NDArray[np.bool_]
-
 
 class WrongStates(NamedTuple):
     """Which states contradict the known labels. A labelling with such a state is wrong.
@@ -48,7 +41,7 @@ class WrongStates(NamedTuple):
     [width]: where the table of a variable begins.   allowed [..]: tables [rows, states], end to end.
     """
 
-    code: Small
+    code: Ints32
     off: Ints
     allowed: Mask
 
@@ -60,11 +53,11 @@ class Lattice(NamedTuple):
     local_end: int
     length: int
     width: int
-    gold: Small  #    [V]
-    found: Small  #   [V]  the best labelling
+    gold: Ints32  #  [V]
+    found: Ints32  # [V]  the best labelling
     maxima: Floats
     state_off: Ints
-    card: Small
+    card: Ints32
 
 
 @kernel
@@ -231,11 +224,11 @@ WHOLE = -1  # label of a span that is a whole sequence
 class JudgedLabels(NamedTuple):
     """The J labels whose spans are judged, and how their states encode segments (see `chain.span_losses`)."""
 
-    variable: Small  #   [J]  number at a position
-    state_off: Ints  #   [J]  where `kind` and `opens` begin
-    start_off: Ints  #   [J]  where `starts` begins, [states + 1, states]
-    pair_off: Ints  #    [J]  where `goes_on` begins, [states, states]
-    kind: Small
+    variable: Ints32  # [J]  number at a position
+    state_off: Ints  #  [J]  where `kind` and `opens` begin
+    start_off: Ints  #  [J]  where `starts` begins, [states + 1, states]
+    pair_off: Ints  #   [J]  where `goes_on` begins, [states, states]
+    kind: Ints32
     opens: Mask
     starts: Mask
     goes_on: Mask
@@ -245,7 +238,7 @@ class LabelledSpans(NamedTuple):
     """Spans with a loss.   label [n]: of each span, an index into `JudgedLabels`; WHOLE: y* as a whole."""
 
     spans: Spans
-    label: Small
+    label: Ints32
     labels: JudgedLabels
     wrong: WrongStates
     smoothing: Smoothing

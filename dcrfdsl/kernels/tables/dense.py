@@ -4,8 +4,6 @@ Tables are row-major and nothing is padded: the last block of each row is read a
 registers until they are complete. A block is three registers, or one where that is enough.
 """
 
-from __future__ import annotations
-
 from ..runtime import LANES, add, broadcast, fma, inlined, inner, load, load_part, repeat, store, store_part, total
 
 NARROW, WIDE = (0,), (0, 0, 0)

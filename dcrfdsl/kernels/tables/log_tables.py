@@ -5,8 +5,6 @@ anchor, the weights of that feature's run: log φ(y_c) = Σ_k λ_k f_k(y_c, x, t
 takes the same path in reverse: a weight gets its feature's value times the belief of its assignment (eq. 8).
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from ..runtime import (

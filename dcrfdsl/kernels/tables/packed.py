@@ -11,23 +11,21 @@ and in gradients are never read.
 Not here: which cliques are packed (`inference.bound.packing`).
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ...foundation import Ints, Ints32, Mask
 from ..runtime import LANES, add, fast_kernel, inlined, kernel, load, load_part, store, store_part
 
-Ints = NDArray[np.int64]
 Counts = NDArray[np.unsignedinteger]  # as narrow as possible: most of the time goes into reading these lists
 
 
 class Packed(NamedTuple):
     """The packed rows of the factor kinds that have them. Row `shift[k] + row` belongs to feature row `row`."""
 
-    is_packed: NDArray[np.bool_]  # [K]
+    is_packed: Mask  #   [K]
     shift: Ints  #       [K]
     entry_shift: Ints  # [K]      the weight of entry e of a kind that is not packed is in cell entry_shift[k] + e
     width: Ints  #       [K]      cells of a dense row
@@ -47,9 +45,9 @@ class BundleLists(NamedTuple):
     """The bundles that the rows of a clique read."""
 
     cover_off: Ints  #  [R+1]
-    cover: NDArray[np.int32]  #   bundles that a row reads
+    cover: Ints32  #              bundles that a row reads
     member_off: Ints  # [bundles + 1]
-    member: NDArray[np.int32]  #  the features of each bundle
+    member: Ints32  #             the features of each bundle
     row: Ints  #        [bundles] the number of its dense row
 
 
