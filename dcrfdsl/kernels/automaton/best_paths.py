@@ -219,8 +219,7 @@ def automaton_decode(first, last, automaton, tables, problem, weights, score_of,
         count = sort_window(begin, min(last, begin + WINDOW), workspace.longest, token_off, workspace.order)
         for at in range(0, count, lanes):
             longest = load_lanes(at, count, token_off, workspace)
-            for n in range(lanes):
-                workspace.lane[SCORE * lanes + n] = 0.0
+            workspace.lane[SCORE * lanes : (SCORE + 1) * lanes] = 0.0
             for t in range(longest):
                 score_lanes(t, automaton, problem, weights, workspace, workspace.rows)
                 _advance(t, automaton, tables, workspace)

@@ -7,6 +7,7 @@ can take it.
 import numpy as np
 
 from ..runtime import IMPOSSIBLE, OK, entry, inlined
+from ..tables import copy_run
 from .lane_scores import fill_score_row, scatter_score_row
 from .transitions import Automaton
 
@@ -110,8 +111,7 @@ def _backward(length, automaton, tables, score, alpha, buffer, log_z, root, want
                 sums.transition[q] += root * np.exp(log_p)
         for n in range(classes):
             beta[automaton.out_class[n]] = 0.0 if t == length - 1 else _sum_out_of(n, automaton, tables, tail)
-        for c in range(width):
-            row[c] = 0.0
+        row[:width] = 0.0
         for i in range(states):
             back = beta[automaton.class_of[i]]
             if t == length - 1:
@@ -126,8 +126,7 @@ def _backward(length, automaton, tables, score, alpha, buffer, log_z, root, want
                 if t == length - 1:
                     sums.last[i] += p
             tail[i] = back + _local(automaton, tables, score, t * width, i)
-        for c in range(width):
-            score[t * width + c] = row[c]
+        copy_run(row, 0, width, score[t * width :])
 
 
 @entry

@@ -44,7 +44,7 @@ from ..runtime import (
     subtract,
     total,
 )
-from ..tables import scatter_single
+from ..tables import copy_run, scatter_single
 from .chain_scores import score_positions
 
 FLOOR = 1e-100  # FLOOR³ is still a normal double; see the docstring
@@ -269,8 +269,7 @@ def chain_expectations(
         if len(marginals.value) > 0:
             at = marginals.off[s]
             for t in range(length):
-                for j in range(chain.states):
-                    marginals.value[at + t * chain.states + j] = score[t * width + j]
+                copy_run(score, t * width, chain.states, marginals.value[at + t * chain.states :])
         if len(gradient) > 0:
             sum_pairs(length, chain, alpha, tail, sums.pair)
             sum_states(length, chain, score, sums)

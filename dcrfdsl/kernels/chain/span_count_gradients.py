@@ -126,6 +126,5 @@ def collect_counts(s, length, chain, kinds, rows, belief, holds, sums, gradient)
             t += 1
         if t > begin:
             scatter_rows(s, begin, t, chain, kinds, rows, belief, gradient)
-            for c in range(begin * width, t * width):
-                belief[c] = 0.0
+            belief[begin * width : t * width] = 0.0
         t += 1

@@ -20,7 +20,7 @@ import numpy as np
 
 from ...foundation import Floats, Ints, Ints32, Mask
 from ..runtime import IMPOSSIBLE, OK, UNDERFLOW, aligned_zeros, entry, inlined, inner, kernel
-from ..tables import copy_run, fill_tables, scatter_gradient
+from ..tables import add_run, copy_run, fill_tables, scatter_gradient
 from .chain_scores import score_positions
 from .forward_backward import ChainSums
 from .soft_span_losses import SoftRows, add_soft_span_loss
@@ -252,8 +252,7 @@ def _sum_factors(g, shapes, value, length, states, width, score, pair, turned):
         at, first = shapes.fac_table[f], shapes.scope_off[f]
         if shapes.scope_off[f + 1] - first == 1:
             row = shapes.scope[first] * width
-            for k in range(states):
-                score[row + k] += value[at + k]
+            add_run(value, at, states, score[row:])
             continue
         left, right = shapes.scope[first], shapes.scope[first + 1]
         base, forward = max(left, right) * step, left < right
@@ -273,8 +272,7 @@ def _collect_linked(s, problem, length, states, width, belief, counts, holds, ma
         at, first = shapes.fac_table[f], shapes.scope_off[f]
         if shapes.scope_off[f + 1] - first == 1:
             row = shapes.scope[first] * width
-            for k in range(states):
-                mass[at + k] += belief[row + k]
+            add_run(belief, row, states, mass[at:])
             continue
         left, right = shapes.scope[first], shapes.scope[first + 1]
         base, forward = max(left, right) * step, left < right
@@ -282,18 +280,14 @@ def _collect_linked(s, problem, length, states, width, belief, counts, holds, ma
             for b in range(states):
                 i, j = (a, b) if forward else (b, a)
                 mass[at + a * states + b] += counts[base + i * width + j]
-    for j in range(shapes.local_start):
-        sums.expected[j] += mass[j]
+    add_run(mass, 0, shapes.local_start, sums.expected)
     scatter_gradient(s, shapes, kinds, bindings, rows, mass, sums.expected, sums.gradient)
-    for j in range(shapes.local_end[g]):
-        mass[j] = 0.0
+    mass[: shapes.local_end[g]] = 0.0
     for t in range(length):
         for row in range(len(holds)):
             holds[row, t] = False
-    for at in range(length * width):
-        belief[at] = 0.0
-    for at in range(length * step):
-        counts[at] = 0.0
+    belief[: length * width] = 0.0
+    counts[: length * step] = 0.0
 
 
 @kernel

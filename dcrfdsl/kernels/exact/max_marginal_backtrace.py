@@ -382,5 +382,4 @@ def trace_range(begin, end, mass, programs, patterns, local_end, w, num_mixed):
         else:
             w.inside_mass[y] += mass
             _mark(w.has_inside, producer, b, local_end)
-    for i in range(begin, end + 1):
-        is_own[i] = False
+    is_own[begin : end + 1] = False

@@ -336,8 +336,7 @@ def sweep_down(first, last, programs, patterns, value, outside, top, spans, stat
     """
     dims = patterns.dims
     local_end, arena_end = spans
-    for j in range(local_end, arena_end):
-        outside[j] = -np.inf
+    outside[local_end:arena_end] = -np.inf
     for i in range(last - 1, first - 1, -1):
         pattern, a, b, c = operands(i, programs)
         if programs.step[i, 4]:
@@ -353,6 +352,5 @@ def sweep_down(first, last, programs, patterns, value, outside, top, spans, stat
             _pull_right(pattern, patterns, value, outside, a, b, c, top[i])
         v = programs.variable[i]
         if v >= 0:
-            for k in range(dims[pattern, 2]):
-                maxima[state_off[v] + k] = -np.inf
+            maxima[state_off[v] : state_off[v] + dims[pattern, 2]] = -np.inf
             _read_maxima(pattern, patterns, value, outside, a, b, c, local_end, top[i], maxima, state_off[v])

@@ -10,6 +10,7 @@ nothing is lost. Source: Rabiner 1989 §III. Not here: which nodes there are (`l
 import numpy as np
 
 from ..runtime import IMPOSSIBLE, OK, UNDERFLOW, inner, kernel
+from ..tables import copy_run
 
 FLOOR = 1e-70  # products of four numbers are normal doubles
 CEILING = 1e70
@@ -74,8 +75,7 @@ def _forward_backward(lattice, edge_log, weight, edge_weight, alpha, beta):
                 alpha[shift + e] += alpha[a] * edge_weight[e]
     if not least > FLOOR:
         return 0.0, UNDERFLOW
-    for b in range(node_off[length - 1], node_off[length]):
-        beta[b] = 1.0
+    beta[node_off[length - 1] : node_off[length]] = 1.0
     for t in range(length - 2, -1, -1):
         most = 0.0
         for a in range(node_off[t], node_off[t + 1]):
@@ -98,8 +98,7 @@ def _log_forward_backward(lattice, edge_log, most, alpha, beta):
     length = len(node_off) - 1
     for b in range(len(local)):
         most[b], alpha[b], beta[b] = -np.inf, 0.0, -np.inf
-    for b in range(node_off[0], node_off[1]):
-        alpha[b] = local[b]
+    copy_run(local, node_off[0], node_off[1] - node_off[0], alpha[node_off[0] :])
     for t in range(length - 1):
         for a in range(node_off[t], node_off[t + 1]):
             shift = first_out[a] - edge_off[a]
@@ -112,8 +111,7 @@ def _log_forward_backward(lattice, edge_log, most, alpha, beta):
                     alpha[shift + e] += np.exp(alpha[a] + edge_log[e] - most[shift + e])
         for b in range(node_off[t + 1], node_off[t + 2]):
             alpha[b] = most[b] + np.log(alpha[b]) + local[b] if most[b] > -np.inf else -np.inf
-    for b in range(node_off[length - 1], node_off[length]):
-        beta[b] = 0.0
+    beta[node_off[length - 1] : node_off[length]] = 0.0
     for a in range(node_off[length - 1] - 1, -1, -1):
         peak, total, shift = -np.inf, 0.0, first_out[a] - edge_off[a]
         for e in range(edge_off[a], edge_off[a + 1]):
@@ -172,8 +170,7 @@ def best_path(lattice, edge_log, labels):
     node_off, first_out, edge_off, local = lattice.node_off, lattice.first_out, lattice.edge_off, lattice.local
     length = len(node_off) - 1
     score, source = np.full(len(lattice.run), -np.inf), np.full(len(lattice.run), -1, np.int64)
-    for b in range(node_off[0], node_off[1]):
-        score[b] = local[b]
+    copy_run(local, node_off[0], node_off[1] - node_off[0], score[node_off[0] :])
     for t in range(length):
         for a in range(node_off[t], node_off[t + 1]):
             if t > 0:

@@ -4,7 +4,7 @@ Not here: contexts of several labels (`contexts`).
 """
 
 from ..runtime import inlined, inner
-from ..tables import add_packed, scatter_single
+from ..tables import add_packed, copy_run, scatter_single
 
 
 @inlined
@@ -42,8 +42,7 @@ def score_labels(s, length, local, kinds, bindings, rows, weights, score):
     """Log scores of all labels at every position of sequence s, score[t · states + label]."""
     states, packed = local.states, rows.packed
     for t in range(length):
-        for y in range(states):
-            score[t * states + y] = local.everywhere[y]
+        copy_run(local.everywhere, 0, states, score[t * states :])
     for y in range(states):
         score[y] += local.at_first[y]
         score[(length - 1) * states + y] += local.at_last[y]

@@ -28,10 +28,8 @@ class KeptMessages(NamedTuple):
 @inner
 def know_all(whole, walks, kept):
     """After a sum over the whole forest all messages are known."""
-    for i in range(walks.walk_item[whole + 1] - walks.walk_item[whole]):
-        kept.up[i] = True
-    for n in range(walks.walk_var[whole + 1] - walks.walk_var[whole]):
-        kept.down[n] = True
+    kept.up[: walks.walk_item[whole + 1] - walks.walk_item[whole]] = True
+    kept.down[: walks.walk_var[whole + 1] - walks.walk_var[whole]] = True
 
 
 @inner
@@ -142,8 +140,7 @@ def _send(i, target, whole, walks, cards, longest, full):
             full.raised[at + x] = value
     receiver = u0 + walks.scope[scope + target]
     states = cards[walks.var[receiver]]
-    for x in range(states):
-        full.coming[x] = 0.0
+    full.coming[:states] = 0.0
     start = walks.item_local[item]
     for j in range(walks.item_size[item]):
         value, rest, mine = full.table[start + j], j, 0

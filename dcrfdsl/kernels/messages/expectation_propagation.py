@@ -26,7 +26,7 @@ import numpy as np
 
 from ...foundation import Floats, Ints
 from ..runtime import IMPOSSIBLE, OK, inner, kernel
-from ..tables import fill_tables
+from ..tables import add_run, copy_run, fill_tables
 from .cached_forest_messages import KeptMessages, forget, know_all, messages_around
 from .feasible_search import largest_sequence
 from .forest_walks import TiltedTables, WalkTables, project, sum_walk, tilt
@@ -151,10 +151,8 @@ def _renew(w, whole, alpha, damping, update, factor, logs, walks, sites, state, 
     whole_sum = sum_walk(w, walks, cards, longest, tables)
     if whole_sum == -np.inf:
         return 0.0, 0.0, IMPOSSIBLE
-    for x in range(states):
-        own_single[x] = tables.single[x]
-    for j in range(entries):
-        own[j] = tables.belief[j]
+    copy_run(tables.single, 0, states, own_single)
+    copy_run(tables.belief, 0, entries, own)
     _exchange(w, alpha, -1, walks, offsets, cards, state)
     taken = _load(w, walks, offsets, cards, state, tables)
     _exchange(w, alpha, 1, walks, offsets, cards, state)
@@ -164,8 +162,7 @@ def _renew(w, whole, alpha, damping, update, factor, logs, walks, sites, state, 
     if tilted == -np.inf:
         return 0.0, 0.0, IMPOSSIBLE
     if update:
-        for x in range(states):
-            tables.node[x] = term.kept[x]
+        copy_run(term.kept, 0, states, tables.node)
         if sum_walk(w, walks, cards, longest, tables) == -np.inf:
             return 0.0, 0.0, IMPOSSIBLE
         _exchange(w, 1.0, -1, walks, offsets, cards, state)
@@ -194,13 +191,11 @@ def _read_forest(g, whole, shapes, walks, offsets, cards, full, var_belief, beli
                     belief[entry] += full.belief[walks.item_local[item] + j]
     for u in range(walks.walk_var[whole], walks.walk_var[whole + 1]):
         v = walks.var[u]
-        for x in range(cards[v]):
-            var_belief[offsets[v] + x] = full.single[walks.var_local[u] + x]
+        copy_run(full.single, walks.var_local[u], cards[v], var_belief[offsets[v] :])
     for f in range(f0, shapes.fac_off[g + 1]):
         if shapes.scope_off[f + 1] - shapes.scope_off[f] == 1:
             at = offsets[shapes.scope[shapes.scope_off[f]]]
-            for x in range(shapes.fac_size[f]):
-                belief[shapes.fac_table[f] + x] += var_belief[at + x]
+            add_run(var_belief, at, shapes.fac_size[f], belief[shapes.fac_table[f] :])
 
 
 @kernel
@@ -308,8 +303,7 @@ def forest_expectations(
                 if code != OK:
                     break
                 log_z += value / alpha
-                for j in range(shapes.fac_size[f]):
-                    belief[shapes.fac_table[f] + j] += joint[j]
+                add_run(joint, 0, shapes.fac_size[f], belief[shapes.fac_table[f] :])
         if code == OK:
             log_z += _load(whole, walks, offsets, cards, state, full)
             log_z = log_z + sum_walk(whole, walks, cards, longest, full) if log_z > -np.inf else log_z
@@ -318,5 +312,4 @@ def forest_expectations(
             _read_forest(g, whole, shapes, walks, offsets, cards, full, var_belief, belief)
         record_run(s, code, run, results)
         add_up(s, code, log_z, problem, var_belief, belief, totals, results, marginals)
-    for j in range(shared):
-        totals.expected[j] += belief[j]
+    add_run(belief, 0, shared, totals.expected)

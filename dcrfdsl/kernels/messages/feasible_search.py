@@ -12,7 +12,7 @@ Tables are logarithms. Not here: the choice of preferences.
 import numpy as np
 
 from ..runtime import GAVE_UP, IMPOSSIBLE, OK, fast_inner, inner, kernel
-from ..tables import Control, Schedules, Sweeps, copy_run, fill_tables
+from ..tables import Control, Schedules, Sweeps, add_run, copy_run, fill_tables
 from .propagation import ORDERED, propagate
 from .sum_product import largest_shape, node_potentials, read_labelling, score_labelling
 
@@ -76,8 +76,7 @@ def _supported_states(g, f, axis, shapes, logs, allowed, labelling, seen):
     """
     v0, s0 = shapes.var_off[g], shapes.scope_off[f]
     arity = shapes.scope_off[f + 1] - s0
-    for x in range(shapes.card[v0 + shapes.scope[s0 + axis]]):
-        seen[x] = False
+    seen[: shapes.card[v0 + shapes.scope[s0 + axis]]] = False
     for j in range(shapes.fac_size[f]):
         if logs[shapes.fac_table[f] + j] == -np.inf:
             continue
@@ -222,8 +221,7 @@ def message_labelling(g, shapes, edges, logs, node, message, labelling):
     preference = node[: shapes.state_off[last] + shapes.card[last]].copy()
     for e in range(edges.edge_off[g + 1] - e0):
         v = shapes.var_off[g] + edges.edge_var[e0 + e]
-        for x in range(shapes.card[v]):
-            preference[shapes.state_off[v] + x] += message[edges.message_off[e0 + e] + x]
+        add_run(message, edges.message_off[e0 + e], shapes.card[v], preference[shapes.state_off[v] :])
     mended = np.empty_like(labelling)
     state = feasible_labelling(g, shapes, edges, logs, node, preference, find_hard(g, shapes, logs), mended)
     if state != GAVE_UP:

@@ -11,6 +11,7 @@ import numpy as np
 
 from ...foundation import Floats
 from ..runtime import fast_inner, inner
+from ..tables import copy_run
 
 
 class WalkTables(NamedTuple):
@@ -43,8 +44,7 @@ def sum_walk(w, walks, cards, longest, tables):
         scope, arity, axis = walks.item_scope[item], walks.item_arity[item], walks.item_axis[item]
         above = u0 + walks.scope[scope + axis]
         states, message = cards[walks.var[above]], i * longest
-        for x in range(states):
-            tables.up[message + x] = 0.0
+        tables.up[message : message + states] = 0.0
         for j in range(walks.item_size[item]):
             value, rest, mine = tables.table[at + j], j, 0
             if value == 0.0:
@@ -97,8 +97,7 @@ def sum_walk(w, walks, cards, longest, tables):
                 continue
             u = u0 + walks.scope[scope + a]
             start = walks.var_local[u]
-            for x in range(cards[walks.var[u]]):
-                tables.down[start + x] = 0.0
+            tables.down[start : start + cards[walks.var[u]]] = 0.0
         for j in range(walks.item_size[item]):
             whole, rest = tables.table[at + j], j
             for a in range(arity - 1, -1, -1):
@@ -176,15 +175,13 @@ def tilt(w, alpha, factor, sizes, logs, walks, cards, longest, tables, tilted):
     states, entries = walks.walk_states[w], walks.walk_table[w]
     for x in range(states):
         kept[x], mean_single[x] = tables.node[x] * outside[x], 0.0
-    for j in range(entries):
-        mean[j] = 0.0
+    mean[:entries] = 0.0
     last = u0 + walks.term_scope[scope + arity - 1]
     card, at = cards[walks.var[last]], walks.var_local[last]
     top, sum_of = -np.inf, 0.0
     for row in range(size // card):
         rest = row
-        for x in range(states):
-            tables.node[x] = kept[x]
+        copy_run(kept, 0, states, tables.node)
         for a in range(arity - 2, -1, -1):  # fixed to one state each
             u = u0 + walks.term_scope[scope + a]
             one = rest % cards[walks.var[u]]
@@ -215,8 +212,7 @@ def tilt(w, alpha, factor, sizes, logs, walks, cards, longest, tables, tilted):
             mean_single[x] += weight * tables.single[x]
         for x in range(card):
             joint[row * card + x] += weight * tables.single[at + x]
-    for x in range(states):
-        tables.node[x] = kept[x]
+    copy_run(kept, 0, states, tables.node)
     if top == -np.inf:
         return -np.inf
     for j in range(size):

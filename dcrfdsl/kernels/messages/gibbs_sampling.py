@@ -20,7 +20,7 @@ import numpy as np
 
 from ...foundation import Floats
 from ..runtime import IMPOSSIBLE, OK, fast_inner, inner, kernel, next_random
-from ..tables import fill_tables
+from ..tables import add_run, copy_run, fill_tables
 from .feasible_search import conditional, feasible_labelling, find_hard, largest_sequence, start_labelling
 from .sum_product import largest_shape, node_potentials, score_labelling
 
@@ -158,8 +158,7 @@ def _share_out_of_reach(g, shapes, edges, logs, node, hard, marginal, highest, l
             if feasible_labelling(g, shapes, edges, logs, fixed, fixed.copy(), hard, labelling) == OK:
                 score = score_labelling(g, shapes, logs, labelling)
                 share = max(share, 1.0 / (1.0 + np.exp(highest - score)))
-            for other in range(shapes.card[v]):
-                fixed[at + other] = node[at + other]
+            copy_run(node, at, shapes.card[v], fixed[at:])
             if share > FAR:
                 return share
     return share
@@ -187,8 +186,7 @@ def _run_chain(g, shapes, edges, logs, node, sampling, state, labelling, best, h
             states, at = shapes.card[v0 + v], shapes.state_off[v0 + v]
             state, labelling[v] = _draw(probability, states, state)
             if keep:
-                for x in range(states):
-                    batch[at + x] += probability[x]
+                add_run(probability, 0, states, batch[at:])
         score = score_labelling(g, shapes, logs, labelling)
         if score > highest:
             highest = score

@@ -207,5 +207,4 @@ def mean_field_expectations(first, last, problem, edges, potentials, control, to
         if state == GAVE_UP:
             state, results.log_z[s] = OK, log_z
         record_run(s, state, (converged, max(rounds, 1), left, False), results)
-    for j in range(shared):
-        totals.expected[j] += belief[j]
+    add_run(belief, 0, shared, totals.expected)

@@ -359,8 +359,7 @@ def _choose_links(growth, anew, state):
             growth.order[left] = link
             left += 1
     state = shuffle(growth.tree, chosen, state)
-    for i in range(chosen):
-        growth.order[left + i] = growth.tree[i]
+    copy_run(growth.tree, 0, chosen, growth.order[left:])
     return chosen, state
 
 
@@ -368,8 +367,7 @@ def _choose_links(growth, anew, state):
 def _index_links(growth, chosen):
     """Lists the chosen links at each vertex."""
     off = growth.near_off
-    for vertex in range(len(off)):
-        off[vertex] = 0
+    off[:] = 0
     for i in range(chosen):
         off[growth.end[growth.tree[i], 0]] += 1
         off[growth.end[growth.tree[i], 1]] += 1
@@ -452,8 +450,7 @@ def first_trees(shapes, edges, seed, cover, count):
         growth = prepare_growth(g, shapes, edges, True)
         for number in range(count):
             sent = draw_tree(number, seed, cover, growth, sends)
-            for i in range(sent):
-                send[at + i] = sends[i]
+            copy_run(sends, 0, sent, send[at:])
             at += sent
             send_off[g * count + number + 1] = at
     pass_off[num_shapes] = num_shapes * count

@@ -25,7 +25,7 @@ import numpy as np
 
 from ...foundation import Floats
 from ..runtime import IMPOSSIBLE, OK, fast_inner, inner, kernel
-from ..tables import fill_tables
+from ..tables import add_run, copy_run, fill_tables
 from .feasible_search import largest_sequence
 from .sum_product import add_up, node_potentials, recall, record_run, remember
 
@@ -56,8 +56,7 @@ def _rebuild(g, a, regions, tables, message):
     """Q_α from logarithms. Returns IMPOSSIBLE if nothing is left."""
     at, size = regions.table_off[a], regions.size[a]
     table = tables.table[at : at + size]
-    for j in range(size):
-        table[j] = tables.log_phi[at + j]
+    copy_run(tables.log_phi, at, size, table)
     for i in range(regions.around_off[a], regions.around_off[a + 1]):
         link = regions.around[i]
         m, cell = regions.link_message[link], regions.cell_off[regions.link_region[link]]
@@ -114,8 +113,7 @@ def _gather(b, regions, tables, message):
         at, size = regions.table_off[a], regions.size[a]
         table, marginal = tables.table[at : at + size], tables.marginal[row : row + states]
         place = regions.map[regions.link_map[link] : regions.link_map[link] + size]
-        for x in range(states):
-            marginal[x] = 0.0
+        marginal[:states] = 0.0
         for j in range(size):
             marginal[place[j]] += table[j]
         for x in range(states):
@@ -253,8 +251,7 @@ def propagate_regions(g, regions, control, doubling, tables, message):
         if doubled and inner == 0:
             if iteration > 0:
                 _lay_tangents(g, regions, tables, message)
-            for i in range(cells):
-                before[i] = tables.belief[i]
+            copy_run(tables.belief, 0, cells, before)
         change, status = _sweep(g, iteration % 2 == 1, doubled, damping, regions, tables, message)
         if status != OK:
             return False, iteration + 1, np.inf, status, switched or damping > asked
@@ -262,8 +259,7 @@ def propagate_regions(g, regions, control, doubling, tables, message):
             residual = change
             if doubled or doubling == 0:
                 break  # the single loop diverges; or the free energy is least where some probability is 0
-            for i in range(regions.messages[g]):
-                message[i] = 0.0
+            message[: regions.messages[g]] = 0.0
             for i in range(cells):
                 tables.belief[i] = before[i] = 0.0
             doubled, switched, damping = True, True, 0.0
@@ -308,8 +304,7 @@ def propagate_regions(g, regions, control, doubling, tables, message):
 def _fill_clusters(g, shapes, regions, logs, node, log_phi):
     """log φ_α: the sum of the factors and of the `node` potentials of variables that each cluster holds."""
     for a in range(regions.cluster_off[g], regions.cluster_off[g + 1]):
-        for j in range(regions.table_off[a], regions.table_off[a] + regions.size[a]):
-            log_phi[j] = 0.0
+        log_phi[regions.table_off[a] : regions.table_off[a] + regions.size[a]] = 0.0
     for f in range(shapes.fac_off[g], shapes.fac_off[g + 1]):
         if shapes.scope_off[f + 1] - shapes.scope_off[f] > 1:
             a, place = regions.fac_cluster[f], regions.fac_map[f]
@@ -336,8 +331,7 @@ def _share(b, within, cluster, logs, at, regions, message):
 @inner
 def _start_messages(g, shapes, regions, logs, node, message):
     """Messages that spread each factor over all clusters around it: so the order of clusters matters less."""
-    for i in range(regions.messages[g]):
-        message[i] = 0.0
+    message[: regions.messages[g]] = 0.0
     for f in range(shapes.fac_off[g], shapes.fac_off[g + 1]):
         if regions.fac_region[f] >= 0:
             b, within = regions.fac_region[f], regions.fac_within[f]
@@ -362,8 +356,7 @@ def _read_clusters(g, shapes, regions, tables, var_belief, belief):
                 log_z -= regions.number[b] * np.exp(tables.belief[x]) * tables.belief[x]
     for v in range(shapes.var_off[g], shapes.var_off[g + 1]):
         at, a, place = shapes.state_off[v], regions.var_cluster[v], regions.var_map[v]
-        for x in range(shapes.card[v]):
-            var_belief[at + x] = 0.0
+        var_belief[at : at + shapes.card[v]] = 0.0
         for j in range(regions.size[a]):
             var_belief[at + regions.map[place + j]] += tables.table[regions.table_off[a] + j]
     for f in range(shapes.fac_off[g], shapes.fac_off[g + 1]):
@@ -374,8 +367,7 @@ def _read_clusters(g, shapes, regions, tables, var_belief, belief):
                 belief[out + regions.map[place + j]] += tables.table[regions.table_off[a] + j]
         elif arity == 1:
             at = shapes.state_off[shapes.var_off[g] + shapes.scope[shapes.scope_off[f]]]
-            for x in range(shapes.fac_size[f]):
-                belief[out + x] += var_belief[at + x]
+            add_run(var_belief, at, shapes.fac_size[f], belief[out:])
     return log_z
 
 
@@ -433,5 +425,4 @@ def region_expectations(
             log_z = taken + _read_clusters(g, shapes, regions, tables, var_belief, belief)
         record_run(s, state, run, results)
         add_up(s, state, log_z, problem, var_belief, belief, totals, results, marginals)
-    for j in range(shared):
-        totals.expected[j] += belief[j]
+    add_run(belief, 0, shared, totals.expected)

@@ -40,8 +40,7 @@ class DualGraph(NamedTuple):
 @inner
 def _begin(graph, f, digits):
     """The first joint state of a factor."""
-    for axis in range(graph.scope_off[f + 1] - graph.scope_off[f]):
-        digits[axis] = 0
+    digits[: graph.scope_off[f + 1] - graph.scope_off[f]] = 0
 
 
 @inner
@@ -85,8 +84,7 @@ def prune_states(graph, unary, allowed):
             first, last = graph.scope_off[f], graph.scope_off[f + 1]
             for e in range(first, last):
                 v = graph.scope[e]
-                for x in range(graph.state_off[v], graph.state_off[v + 1]):
-                    held[x] = False
+                held[graph.state_off[v] : graph.state_off[v + 1]] = False
             for j in range(graph.table_off[f], graph.table_off[f + 1]):
                 if graph.table[j] > -np.inf and _is_allowed(graph, f, digits, allowed):
                     for e in range(first, last):
@@ -108,8 +106,7 @@ def _maxima(graph, edge, allowed, delta, digits, best):
     """max_{x_f∖i} θ̃_f for each state of the variable of `edge`, into `best`. Returns the largest of them."""
     f, v, peak = graph.edge_factor[edge], graph.scope[edge], -np.inf
     first, last = graph.scope_off[f], graph.scope_off[f + 1]
-    for x in range(graph.state_off[v + 1] - graph.state_off[v]):
-        best[x] = -np.inf
+    best[: graph.state_off[v + 1] - graph.state_off[v]] = -np.inf
     _begin(graph, f, digits)
     for j in range(graph.table_off[f], graph.table_off[f + 1]):
         value = graph.table[j]
@@ -224,18 +221,15 @@ def _score(graph, unary, labelling, digits):
 @inner
 def _round(graph, sequence, allowed, delta, node, digits, best, total, labelling):
     """A labelling, variable by variable: the best state beside the states that were chosen before."""
-    for v in range(len(sequence)):
-        labelling[v] = -1
+    labelling[:] = -1
     for v in sequence:
         at, count = graph.state_off[v], graph.state_off[v + 1] - graph.state_off[v]
-        for x in range(count):
-            total[x] = 0.0
+        total[:count] = 0.0
         for i in range(graph.edge_off[v], graph.edge_off[v + 1]):
             edge = graph.edge[i]
             f = graph.edge_factor[edge]
             first, last = graph.scope_off[f], graph.scope_off[f + 1]
-            for x in range(count):
-                best[x] = -np.inf
+            best[:count] = -np.inf
             _begin(graph, f, digits)
             for j in range(graph.table_off[f], graph.table_off[f + 1]):
                 value, fits = graph.table[j], True

@@ -22,7 +22,7 @@ import numpy as np
 
 from ...foundation import Floats, Ints, Mask
 from ..runtime import IMPOSSIBLE, OK, fast_inner, inner, kernel
-from ..tables import Schedules, fill_tables, matrix_times, times_matrix
+from ..tables import Schedules, add_run, fill_tables, matrix_times, times_matrix
 from .feasible_search import largest_sequence
 from .sum_product import (
     add_up,
@@ -279,8 +279,7 @@ def reweighted_beliefs(g, shapes, edges, reweighting, node, message, var_belief,
         arity = shapes.scope_off[f + 1] - s0
         if arity < 2:
             at = shapes.state_off[v0 + shapes.scope[s0]] if arity == 1 else 0
-            for x in range(size):
-                belief[table + x] += var_belief[at + x]
+            add_run(var_belief, at, size, belief[table:])
             continue
         for i in range(arity):
             u = v0 + shapes.scope[s0 + i]
@@ -296,8 +295,7 @@ def reweighted_beliefs(g, shapes, edges, reweighting, node, message, var_belief,
         if log_norm == -np.inf or shift == -np.inf:
             return -np.inf
         total += rho[f] * (log_norm + shift) + peak[f - f0]
-        for j in range(size):
-            belief[table + j] += scratch[j]
+        add_run(scratch, 0, size, belief[table:])
     return total
 
 
@@ -403,5 +401,4 @@ def reweighted_expectations(
             log_z = taken + reweighted_bound(g, shapes, edges, forests.passes, reweighting, node[:count], message)
         record_run(s, state, (converged, rounds, left, False), results)
         add_up(s, state, log_z, problem, var_belief, belief, totals, results, marginals)
-    for j in range(shared):
-        totals.expected[j] += belief[j]
+    add_run(belief, 0, shared, totals.expected)

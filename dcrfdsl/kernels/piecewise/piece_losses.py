@@ -18,7 +18,7 @@ import numpy as np
 
 from ...foundation import Floats, Ints, Ints32, Mask
 from ..runtime import LANES, broadcast, exp, fast_inner, inlined, inner, kernel, load, store, subtract
-from ..tables import copy_run, fill_tables, scatter_gradient
+from ..tables import add_run, copy_run, fill_tables, scatter_gradient
 
 MOST_SITES = 64  # of a piece, and of the variables that it conditions on
 
@@ -118,8 +118,7 @@ def _add_beliefs(belief, cell, factor, over, card, v0, stride, probability, size
 @inlined
 def _exponentiate(score, size, peak):
     """exp(score − peak) in whole registers; overwrites up to a register after the scores."""
-    for j in range(size, -(-size // LANES) * LANES):
-        score[j] = -np.inf
+    score[size : -(-size // LANES) * LANES] = -np.inf
     taken = broadcast((0,), peak)
     for j in range(0, size, LANES):
         store(score, j, exp(subtract(load((0,), score, j), taken)))
@@ -247,8 +246,7 @@ def _known_case(i, g, shapes, pieces, value, belief, state, may, may_at, nota, w
         loss = -score[gold]
     else:
         known = score[-(-size // LANES) * LANES :]
-        for j in range(size):
-            known[j] = score[j]
+        copy_run(score, 0, size, known)
         _keep_known(over, shapes.card, v0, state, may, may_at, shapes.state_off, known, size)
         loss = -normalise(known, size, False)
     log_z = normalise(score, size, nota)
@@ -392,10 +390,8 @@ def piece_expectations(
     belief = np.zeros(len(value))
     for s in range(first, last):
         g = rows.shape[s]
-        for v in range(shapes.var_off[g + 1] - shapes.var_off[g]):
-            state[v] = labelling.value[labelling.off[s] + v]
-        for c in range(shapes.local_start, shapes.local_end[g]):
-            belief[c] = 0.0
+        copy_run(labelling.value, labelling.off[s], shapes.var_off[g + 1] - shapes.var_off[g], state)
+        belief[shapes.local_start : shapes.local_end[g]] = 0.0
         fill_tables(s, shapes, kinds, bindings, rows, weights, log_base, value)
         total = 0.0
         for i in range(pieces.instance_off[g], pieces.instance_off[g + 1]):
@@ -418,8 +414,7 @@ def piece_expectations(
         loss[s] = total
         scatter_gradient(s, shapes, kinds, bindings, rows, belief, totals.expected, totals.gradient)
     _spread_shared(shapes, pieces, value, belief, state, workspace)
-    for c in range(shapes.local_start):
-        totals.expected[c] += belief[c]
+    add_run(belief, 0, shapes.local_start, totals.expected)
 
 
 @kernel
@@ -450,8 +445,7 @@ def likely_cases(shapes, rows, pieces, marginals, marginal_off, labelling, off, 
                 if probability > threshold and not is_known:
                     if num_cases == len(case):
                         longer = np.empty(2 * num_cases, np.int64)
-                        for c in range(num_cases):
-                            longer[c] = case[c]
+                        copy_run(case, 0, num_cases, longer)
                         case = longer
                     case[num_cases] = joint
                     num_cases += 1
@@ -499,6 +493,5 @@ def piece_tables(first, last, problem, pieces, potentials, is_constraint, places
             p += 1
         for f in range(shapes.fac_off[g], shapes.fac_off[g + 1]):
             if is_constraint[shapes.fac_kind[f]]:
-                for j in range(shapes.fac_size[f]):
-                    out[origin + start[p] + j] = value[shapes.fac_table[f] + j]
+                copy_run(value, shapes.fac_table[f], shapes.fac_size[f], out[origin + start[p] :])
                 p += 1

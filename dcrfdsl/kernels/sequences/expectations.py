@@ -155,8 +155,7 @@ def exact_log_expectations(
         results.log_z[s] = total + shapes.log_const[g] if state == OK else -np.inf
         if state == OK and len(gradient) > 0:
             scatter_gradient(s, shapes, kinds, bindings, rows, adjoint, expected, gradient)
-    for j in range(shared):
-        expected[j] += log_adjoint[j]
+    add_run(log_adjoint, 0, shared, expected)
 
 
 @kernel
@@ -248,8 +247,7 @@ def message_expectations(first, last, problem, edges, potentials, sweeps, contro
                 state = IMPOSSIBLE
         record_run(s, state, run, results)
         add_up(s, state, bethe + taken + shift, problem, var_belief, belief, totals, results, marginals)
-    for j in range(shared):
-        totals.expected[j] += belief[j]
+    add_run(belief, 0, shared, totals.expected)
 
 
 @kernel
@@ -282,8 +280,7 @@ def message_log_expectations(first, last, problem, edges, potentials, sweeps, co
                 state = IMPOSSIBLE
         record_run(s, state, run, results)
         add_up(s, state, bethe + taken, problem, var_belief, belief, totals, results, marginals)
-    for j in range(shared):
-        totals.expected[j] += belief[j]
+    add_run(belief, 0, shared, totals.expected)
 
 
 @kernel

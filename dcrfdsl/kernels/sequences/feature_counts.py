@@ -13,7 +13,7 @@ import numpy as np
 from ...foundation import Floats, Ints, Ints32, Mask
 from ..chain import chain_expectations
 from ..runtime import OK, UNDERFLOW, inner, kernel
-from ..tables import Ragged
+from ..tables import Ragged, add_run
 from .expectations import exact_expectations
 
 
@@ -65,8 +65,7 @@ def collect_pairs(s, table, gradient, expected, value):
             p += 1
     for i in range(table.known_off[s], table.known_off[s + 1]):
         value[table.known_slot[i]] -= table.known_count[i]
-    for j in range(len(expected)):
-        expected[j] = 0.0
+    expected[:] = 0.0
 
 
 @kernel
@@ -99,8 +98,7 @@ def _spread(chain, sums, cells, expected):
         (sums.at_last, cells.at_last),
     ):
         for base in bases:
-            for j in range(n):
-                expected[base + j] += state_sums[j]
+            add_run(state_sums, 0, n, expected[base:])
         state_sums[:] = 0.0
     for m in range(len(cells.pair)):
         base = cells.pair[m]

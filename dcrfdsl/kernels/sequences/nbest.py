@@ -28,7 +28,7 @@ from ...foundation import Floats, Ints, Ints32
 from ..exact import best_state, decision_order, forward_log, forward_max, operand_places, sum_forward
 from ..messages import message_labelling, node_potentials, propagate, read_labelling, score_labelling
 from ..runtime import GAVE_UP, IMPOSSIBLE, OK, inner, kernel
-from ..tables import fill_tables
+from ..tables import add_run, copy_run, fill_tables
 
 ROUNDING = 1e-9  # of scores, relative
 MOST_TRIES = 2  # runs of messages per wanted labelling; a constraint may turn out to leave none
@@ -323,12 +323,10 @@ def _max_product(g, shapes, edges, logs, sweeps, control, bound, newest, node, m
     e0 = edges.edge_off[g]
     for v in range(shapes.var_off[g], shapes.var_off[g + 1]):
         at = shapes.state_off[v]
-        for x in range(shapes.card[v]):
-            belief[at + x] = node[at + x]
+        copy_run(node, at, shapes.card[v], belief[at:])
         for j in range(edges.var_edge_off[v], edges.var_edge_off[v + 1]):
             m = edges.message_off[e0 + edges.var_edge[j]]
-            for x in range(shapes.card[v]):
-                belief[at + x] += message[m + x]
+            add_run(message, m, shapes.card[v], belief[at:])
     return rounds if converged else -rounds, left, state
 
 

@@ -29,7 +29,7 @@ from ..exact import (
 )
 from ..messages import score_labelling
 from ..runtime import IMPOSSIBLE, LANES, OK, inner, kernel
-from ..tables import copy_run, fill_tables, scatter_gradient
+from ..tables import add_run, copy_run, fill_tables, scatter_gradient
 
 # the best wrong labelling ---------------------------------------------------------------------------------------------
 
@@ -122,8 +122,7 @@ def sweep_back(g, shapes, programs, patterns, w, maxima, row, turned):
     v0, v1 = shapes.var_off[g], shapes.var_off[g + 1]
     for v in range(v0, v1):
         if w.sum_step[v - v0] < 0:
-            for x in range(shapes.card[v]):
-                maxima[shapes.state_off[v] + x] = 0.0
+            maxima[shapes.state_off[v] : shapes.state_off[v] + shapes.card[v]] = 0.0
     spans = shapes.local_end[g], shapes.arena_end[g]
     sweep_down(
         a, b, programs, patterns, w.value, w.outside, w.top, spans, shapes.state_off[v0:v1], maxima, row, turned
@@ -175,8 +174,7 @@ def wrong_labelling(lattice, wrong_states, at, programs, patterns, w, labelling)
     if variable < 0:
         return False
     first, last = lattice.steps
-    for v in range(len(labelling)):
-        labelling[v] = lattice.found[v]
+    copy_run(lattice.found, 0, len(labelling), labelling)
     add_best_with(variable, state, 1.0, programs, patterns, lattice.local_end, w, False, labelling)
     pass_counts(first, last, programs, patterns, lattice.local_end, w, False, labelling)
     return True
@@ -201,8 +199,7 @@ def exact_decode_wrong(first, last, problem, programs, patterns, potentials, wro
         best = sweep_both(s, problem, programs, patterns, potentials, w, maxima, found, row, turned, False)
         is_found = best > -np.inf and is_wrong(found[:num], wrong_states, at, num // length, shapes.card[v0:v1])
         if is_found:
-            for v in range(num):
-                result[v] = found[v]
+            copy_run(found, 0, num, result)
         elif best > -np.inf:
             sweep_back(g, shapes, programs, patterns, w, maxima, row, turned)
             lattice = Lattice(
@@ -212,8 +209,7 @@ def exact_decode_wrong(first, last, problem, programs, patterns, potentials, wro
             is_found = wrong_labelling(lattice, wrong_states, at, programs, patterns, w, result)
         if not is_found:
             status[s] = IMPOSSIBLE
-            for v in range(num):
-                result[v] = -1
+            result[:num] = -1
 
 
 # losses of spans ------------------------------------------------------------------------------------------------------
@@ -430,11 +426,9 @@ def _collect(s, problem, programs, patterns, lattice, w, sums):
     shapes, kinds, bindings, rows = problem
     local_end, mass = lattice.local_end, w.inside_mass
     pass_counts(lattice.steps[0], lattice.steps[1], programs, patterns, local_end, w, True, lattice.found[:0])
-    for j in range(shapes.local_start):
-        sums.expected[j] += mass[j]
+    add_run(mass, 0, shapes.local_start, sums.expected)
     scatter_gradient(s, shapes, kinds, bindings, rows, mass, sums.expected, sums.gradient)
-    for j in range(local_end):
-        mass[j] = 0.0
+    mass[:local_end] = 0.0
 
 
 @kernel
