@@ -26,7 +26,7 @@ import numpy as np
 from ...foundation import Codes, Floats, Ints, Ints32, data_error
 from ...graph import ModelGraph, order_cost
 from ...kernels.exact import exact_samples
-from ...kernels.sequences import Latents, NBestLists, exact_nbest, message_nbest, summed_nbest
+from ...kernels.sequences import Latents, NBestLists, exact_nbest, message_nbest
 from ...kernels.tables import Potentials
 from ...semantics import AutoSettings, BpSettings, ExactSettings, MethodSettings, TrpSettings
 from ..base import Expectations
@@ -171,7 +171,7 @@ def _best_of_part(
 
             def run(first: int, last: int) -> None:
                 exact_nbest(
-                    first, last, data.problem, programs, patterns, potentials, lists, out.results, *arenas(data)
+                    first, last, data.problem, programs, patterns, potentials, None, lists, out.results, *arenas(data)
                 )
 
         else:
@@ -285,7 +285,7 @@ def nbest_summing_latents(data: BoundData, potentials: Potentials, count: int, w
         lists = room_for(data, count, data.graph.num_labels)
 
         def run(first: int, last: int) -> None:
-            summed_nbest(
+            exact_nbest(
                 first, last, data.problem, programs, patterns, potentials, Latents(hidden.start, hidden.stop, width),
                 lists, out.results, *arenas(data),
             )  # fmt: skip

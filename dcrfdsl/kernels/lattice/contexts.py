@@ -99,32 +99,48 @@ def edge_cells(contexts, level, length, node_off, run, last, first_out, edge_off
                     cell[e * tables + i] = find_cell(contexts, low + i, labels) if t + 1 >= level else UNSEEN
 
 
+@inner
+def walk_contexts(contexts, labels, above, left_out, log_base, expected, score):
+    """Counts the contexts of a labelling in the tables of levels beyond `above`; returns `score` plus their potentials.
+
+    left_out: tables that do not count.   expected: shared cells, or empty.
+    """
+    for t in range(len(labels)):
+        run = 0
+        for back in range(min(t, 3), -1, -1):
+            run = (run << LABEL_BITS) | labels[t - back]
+        levels = min(t + 1, len(contexts.level_off) - 1)
+        for j in range(contexts.level_off[min(above + 1, levels)], contexts.level_off[levels]):
+            is_left_out = False
+            for i in range(len(left_out)):
+                is_left_out |= left_out[i] == j
+            if is_left_out:
+                continue
+            c = find_cell(contexts, j, run)
+            if c >= 0:
+                score += log_base[c]
+                if len(expected):
+                    expected[c] += 1.0
+            elif c == FORBIDDEN:
+                score = -np.inf
+    return score
+
+
 @kernel
 def score_contexts(first, last, contexts, token_off, labelling, log_base, score):
-    """Adds the log potentials of each labelling's contexts to `score` [S]. labelling [N]: known labels."""
+    """Adds the log potentials of each labelling's contexts to `score` [S]; nan where a label is unknown (negative)."""
+    none, uncounted = np.zeros(0, np.int64), np.zeros(0)
     for s in range(first, last):
-        begin, run = token_off[s], 0
-        for t in range(token_off[s + 1] - begin):
-            if labelling[begin + t] < 0:
-                score[s] = np.nan
-                break
-            run = ((run << LABEL_BITS) | labelling[begin + t]) & ((1 << 4 * LABEL_BITS) - 1)
-            for j in range(contexts.level_off[min(t + 1, len(contexts.level_off) - 1)]):
-                c = find_cell(contexts, j, run)
-                if c >= 0:
-                    score[s] += log_base[c]
-                elif c == FORBIDDEN:
-                    score[s] = -np.inf
+        labels, known = labelling[token_off[s] : token_off[s + 1]], True
+        for label in labels:
+            known &= label >= 0
+        score[s] = walk_contexts(contexts, labels, -1, none, log_base, uncounted, score[s]) if known else np.nan
 
 
 @kernel
 def count_contexts(first, last, contexts, token_off, labelling, expected):
     """Adds the counts of each labelling's contexts to `expected` [shared cells]; all labels must be known."""
+    none = np.zeros(0, np.int64)
     for s in range(first, last):
-        begin, run = token_off[s], 0
-        for t in range(token_off[s + 1] - begin):
-            run = ((run << LABEL_BITS) | labelling[begin + t]) & ((1 << 4 * LABEL_BITS) - 1)
-            for j in range(contexts.level_off[min(t + 1, len(contexts.level_off) - 1)]):
-                c = find_cell(contexts, j, run)
-                if c >= 0:
-                    expected[c] += 1.0
+        labels = labelling[token_off[s] : token_off[s + 1]]
+        walk_contexts(contexts, labels, -1, none, expected, expected, 0.0)  # whatever their log potential

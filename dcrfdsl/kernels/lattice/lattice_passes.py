@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..runtime import GAVE_UP, IMPOSSIBLE, OK, inner, kernel
-from .contexts import LABEL_BITS, ContextTables, LocalTables, edge_cells, find_cell
+from .contexts import ContextTables, LocalTables, edge_cells, find_cell, walk_contexts
 from .guides import MOST_EDGES, surviving_labels, view_beliefs, view_cells
 from .lattice_levels import Pruning, first_lattice, keep_edges, keep_labels, next_lattice
 from .lattice_sums import best_path, edge_potentials, sum_lattice
@@ -143,32 +143,29 @@ def _spread_nodes(contexts, lattice, node_belief, states, belief, expected):
                         expected[c] += node_belief[b]
 
 
-@inner
-def _count_gold(contexts, gold, above, summed, log_base, expected):
-    """Counts the contexts of gold labels in the tables of levels beyond `above`; returns their log potential.
+@kernel
+def _begin(s, length, local, problem, potentials, guide, through, pairs, results, counts):
+    """(log scores of the labels of sequence s, p(y_t) by them and a view, their log Z, whether in log space).
 
-    summed: tables that are left out.
+    pairs: see `view_beliefs`.   The status is OK where there is something to refine, or no position.
     """
-    total = 0.0
-    for t in range(len(gold)):
-        run = 0
-        for back in range(min(t, 3), -1, -1):
-            run = (run << LABEL_BITS) | gold[t - back]
-        levels = min(t + 1, len(contexts.level_off) - 1)
-        for j in range(contexts.level_off[min(above + 1, levels)], contexts.level_off[levels]):
-            is_summed = False
-            for i in range(len(summed)):
-                is_summed |= summed[i] == j
-            if is_summed:
-                continue
-            c = find_cell(contexts, j, run)
-            if c >= 0:
-                total += log_base[c]
-                if len(expected):
-                    expected[c] += 1.0
-            elif c == -2:
-                total = -np.inf
-    return total
+    states, in_logs = local.states, False
+    results.log_z[s], results.status[s] = 0.0, OK
+    counts[s, :] = 0
+    counts[s, POSITIONS] = length
+    score, belief, log_z = np.empty(length * states), np.empty(length * states), 0.0
+    if length > 0:
+        score_labels(s, length, local, problem.kinds, problem.bindings, problem.rows, potentials.weights, score)
+        log_z, counts[s, POSSIBLE] = _label_beliefs(length, states, score, belief)
+        if log_z == -np.inf:
+            results.status[s] = IMPOSSIBLE
+        elif len(guide.example):
+            log_z, results.status[s], in_logs = view_beliefs(
+                length, states, guide, through, potentials.log_base, score, belief, pairs
+            )
+    if results.status[s] != OK:
+        results.log_z[s] = -np.inf
+    return score, belief, log_z, in_logs
 
 
 @kernel
@@ -183,31 +180,19 @@ def lattice_expectations(
     counts [S, 6]: see `COLUMNS`.
     """
     kinds, bindings, rows = problem.kinds, problem.bindings, problem.rows
-    weights, log_base = potentials.weights, potentials.log_base
+    log_base, nothing = potentials.log_base, np.zeros(0)
     gradient, expected = totals.gradient, totals.expected
     local, contexts = tables.local, tables.contexts
-    states = local.states
-    nothing = np.zeros(0)
-    through = view_cells(guide, contexts)
+    states, through = local.states, view_cells(guide, contexts)
     for s in range(first, last):
         length = rows.token_off[s + 1] - rows.token_off[s]
-        results.log_z[s], results.status[s], results.redone[s] = 0.0, OK, False
-        counts[s, :] = 0
-        counts[s, POSITIONS] = length
-        if length == 0:
+        pairs = np.zeros(len(guide.example) ** 2 if len(gradient) else 0)
+        results.redone[s] = False
+        score, belief, local_log_z, in_logs = _begin(
+            s, length, local, problem, potentials, guide, through, pairs, results, counts
+        )
+        if length == 0 or results.status[s] != OK:
             continue
-        score, belief = np.empty(length * states), np.empty(length * states)
-        score_labels(s, length, local, kinds, bindings, rows, weights, score)
-        local_log_z, counts[s, POSSIBLE] = _label_beliefs(length, states, score, belief)
-        if local_log_z == -np.inf:
-            results.log_z[s], results.status[s] = -np.inf, IMPOSSIBLE
-            continue
-        pairs, in_logs = np.zeros(len(guide.example) ** 2 if len(gradient) else 0), False
-        if len(guide.example):
-            local_log_z, status, in_logs = view_beliefs(length, states, guide, through, log_base, score, belief, pairs)
-            if status != OK:
-                results.log_z[s], results.status[s] = -np.inf, status
-                continue
         labels = gold.value[gold.off[s] : gold.off[s + 1]] if len(gold.value) else NO_GOLD[:0]
         for t in range(len(labels)):
             if labels[t] < 0:  # not known: nothing to keep
@@ -235,7 +220,7 @@ def lattice_expectations(
         wanted = expected if len(gradient) else nothing
         if early > 0:
             summed = guide.tables if early == 1 else guide.tables[:0]
-            results.log_z[s] += _count_gold(contexts, labels, level, summed, log_base, wanted)
+            results.log_z[s] += walk_contexts(contexts, labels, level, summed, log_base, wanted, 0.0)
         if len(gradient) == 0 and len(marginals.value) == 0:
             continue
         if early == 1:
@@ -285,29 +270,17 @@ def _spread_edges(cell, edge_belief, expected):
 @kernel
 def lattice_decode(first, last, tables, problem, potentials, pruning, guide, results, labelling, counts):
     """The best surviving labelling of the sequences first … last − 1, -1 where none is possible; its score as log Z."""
-    kinds, bindings, rows = problem.kinds, problem.bindings, problem.rows
-    states = tables.local.states
+    rows, states = problem.rows, tables.local.states
     through, nothing = view_cells(guide, tables.contexts), np.zeros(0)
     for s in range(first, last):
         length = rows.token_off[s + 1] - rows.token_off[s]
-        results.log_z[s], results.status[s] = 0.0, OK
-        counts[s, :] = 0
-        counts[s, POSITIONS] = length
-        if length == 0:
-            continue
         labels = labelling.value[labelling.off[s] : labelling.off[s + 1]]
         labels[:] = -1
-        score, belief = np.empty(length * states), np.empty(length * states)
-        score_labels(s, length, tables.local, kinds, bindings, rows, potentials.weights, score)
-        local_log_z, counts[s, POSSIBLE] = _label_beliefs(length, states, score, belief)
-        results.log_z[s], results.status[s] = -np.inf, IMPOSSIBLE
-        if local_log_z == -np.inf:
+        score, belief, _, _ = _begin(
+            s, length, tables.local, problem, potentials, guide, through, nothing, results, counts
+        )
+        if length == 0 or results.status[s] != OK:
             continue
-        if len(guide.example):
-            _, status, _ = view_beliefs(length, states, guide, through, potentials.log_base, score, belief, nothing)
-            if status != OK:
-                results.status[s] = status
-                continue
         chosen, begin = pruning, rows.token_off[s] - rows.token_off[first]
         while True:
             label_off, label, _ = surviving_labels(guide, begin, length, states, score, belief, chosen, NO_GOLD[:0])

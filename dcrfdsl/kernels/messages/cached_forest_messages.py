@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from ...foundation import Ints, Mask
 from ..runtime import inner
+from .forest_walks import walk_term
 
 
 class KeptMessages(NamedTuple):
@@ -143,19 +144,9 @@ def _send(i, target, whole, walks, cards, longest, full):
     full.coming[:states] = 0.0
     start = walks.item_local[item]
     for j in range(walks.item_size[item]):
-        value, rest, mine = full.table[start + j], j, 0
-        if value == 0.0:
-            continue
-        for a in range(arity - 1, -1, -1):
-            u = u0 + walks.scope[scope + a]
-            card = cards[walks.var[u]]
-            x = rest % card
-            rest //= card
-            if a == target:
-                mine = x
-            else:
-                value *= full.raised[walks.var_local[u] + x]
-        full.coming[mine] += value
+        if full.table[start + j] != 0.0:
+            state, term = walk_term(j, full.table[start + j], item, target, u0, walks, cards, full.raised)
+            full.coming[state] += term
     total = 0.0
     for x in range(states):
         total += full.coming[x]

@@ -199,6 +199,14 @@ def _read_forest(g, whole, shapes, walks, offsets, cards, full, var_belief, beli
 
 
 @kernel
+def _walk_tables(entries, states, items, longest):
+    return WalkTables(
+        np.empty(entries), np.empty(states), np.empty(items * longest), np.empty(states), np.empty(states),
+        np.empty(longest), np.empty(entries), np.empty(states),
+    )  # fmt: skip
+
+
+@kernel
 def forest_expectations(
     first, last, problem, edges, potentials, walks, control, alpha, totals, results, marginals, start
 ):
@@ -221,14 +229,7 @@ def forest_expectations(
     state = _State(
         np.zeros(entries), np.zeros(entries, np.int64), np.zeros(states), np.zeros(states, np.int64), np.zeros(cells)
     )
-    tables = WalkTables(
-        np.empty(entries), np.empty(states), np.empty(items * longest), np.empty(states), np.empty(states),
-        np.empty(longest), np.empty(entries), np.empty(states),
-    )  # fmt: skip
-    full = WalkTables(
-        np.empty(entries), np.empty(states), np.empty(items * longest), np.empty(states), np.empty(states),
-        np.empty(longest), np.empty(entries), np.empty(states),
-    )  # fmt: skip
+    tables, full = _walk_tables(entries, states, items, longest), _walk_tables(entries, states, items, longest)
     full_of, item_of = np.zeros(variables, np.int64), np.zeros(items, np.int64)
     kept = KeptMessages(
         np.zeros(items, np.bool_), np.zeros(variables, np.bool_), np.zeros(items + variables + 1, np.int64),

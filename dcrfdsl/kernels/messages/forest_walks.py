@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...foundation import Floats
-from ..runtime import fast_inner, inner
+from ..runtime import fast_inner, inlined, inner
 from ..tables import copy_run
 
 
@@ -27,6 +27,24 @@ class WalkTables(NamedTuple):
     single: Floats  # [X]  marginals of variables
 
 
+@inlined
+def walk_term(j, start, item, target, u0, walks, cards, raised):
+    """(the state of one variable of an item in entry j, `start` times the `raised` numbers of the others).
+
+    target: its place in the item's scope, -1 for none.   u0: the walk's first variable.
+    """
+    rest, term, state = j, start, 0
+    for a in range(walks.item_arity[item] - 1, -1, -1):
+        u = u0 + walks.scope[walks.item_scope[item] + a]
+        x = rest % cards[walks.var[u]]
+        rest //= cards[walks.var[u]]
+        if a == target:
+            state = x
+        else:
+            term *= raised[walks.var_local[u] + x]
+    return state, term
+
+
 @fast_inner
 def sum_walk(w, walks, cards, longest, tables):
     """Marginals of all items and variables of walk w into `belief` and `single`. Returns log Σ, -inf if it is 0.
@@ -41,24 +59,14 @@ def sum_walk(w, walks, cards, longest, tables):
         tables.down[x] = 1.0
     for i in range(items - 1, -1, -1):
         item, at = i0 + i, walks.item_local[i0 + i]
-        scope, arity, axis = walks.item_scope[item], walks.item_arity[item], walks.item_axis[item]
-        above = u0 + walks.scope[scope + axis]
-        states, message = cards[walks.var[above]], i * longest
+        axis, message = walks.item_axis[item], i * longest
+        above = u0 + walks.scope[walks.item_scope[item] + axis]
+        states = cards[walks.var[above]]
         tables.up[message : message + states] = 0.0
         for j in range(walks.item_size[item]):
-            value, rest, mine = tables.table[at + j], j, 0
-            if value == 0.0:
-                continue
-            for a in range(arity - 1, -1, -1):
-                u = u0 + walks.scope[scope + a]
-                card = cards[walks.var[u]]
-                x = rest % card
-                rest //= card
-                if a == axis:
-                    mine = x
-                else:
-                    value *= tables.raised[walks.var_local[u] + x]
-            tables.up[message + mine] += value
+            if tables.table[at + j] != 0.0:
+                state, term = walk_term(j, tables.table[at + j], item, axis, u0, walks, cards, tables.raised)
+                tables.up[message + state] += term
         total = 0.0
         for x in range(states):
             total += tables.up[message + x]
@@ -90,7 +98,7 @@ def sum_walk(w, walks, cards, longest, tables):
             for sibling in range(walks.item_first[item], walks.item_last[item]):
                 if sibling != i:
                     value *= tables.up[sibling * longest + x]
-            tables.coming[x] = value
+            tables.raised[top + x] = value  # from here on: without what this item says
         total = 0.0
         for a in range(arity):  # to each variable below
             if a == axis:
@@ -99,32 +107,13 @@ def sum_walk(w, walks, cards, longest, tables):
             start = walks.var_local[u]
             tables.down[start : start + cards[walks.var[u]]] = 0.0
         for j in range(walks.item_size[item]):
-            whole, rest = tables.table[at + j], j
-            for a in range(arity - 1, -1, -1):
-                u = u0 + walks.scope[scope + a]
-                card = cards[walks.var[u]]
-                x = rest % card
-                rest //= card
-                whole *= tables.coming[x] if a == axis else tables.raised[walks.var_local[u] + x]
+            _, whole = walk_term(j, tables.table[at + j], item, -1, u0, walks, cards, tables.raised)
             tables.belief[at + j] = whole
             total += whole
-            # a message leaves out what comes from its receiver
-            for target in range(arity):
-                if target == axis:
-                    continue
-                value, rest, mine = tables.table[at + j], j, 0
-                for a in range(arity - 1, -1, -1):
-                    u = u0 + walks.scope[scope + a]
-                    card = cards[walks.var[u]]
-                    x = rest % card
-                    rest //= card
-                    if a == target:
-                        mine = walks.var_local[u] + x
-                    elif a == axis:
-                        value *= tables.coming[x]
-                    else:
-                        value *= tables.raised[walks.var_local[u] + x]
-                tables.down[mine] += value
+            for target in range(arity):  # a message leaves out what comes from its receiver
+                if target != axis:
+                    state, term = walk_term(j, tables.table[at + j], item, target, u0, walks, cards, tables.raised)
+                    tables.down[walks.var_local[u0 + walks.scope[scope + target]] + state] += term
         if not total > 0.0:
             return -np.inf
         for j in range(walks.item_size[item]):

@@ -32,24 +32,6 @@ FALL = 0.99  # … to this share of its value; in a run that approaches a cycle 
 MOST_DAMPING = 0.95
 
 
-class Turn(NamedTuple):
-    """One iteration: its number, the range of listed edges that it sends, whether those of the schedule, and how."""
-
-    number: int
-    first: int
-    last: int
-    listed: bool
-    tolerance: float
-    limits: Limits
-
-
-class Queue(NamedTuple):
-    """A tournament tree: best[1] is the largest change of all edges.   trial: messages computed but not sent."""
-
-    best: Floats
-    trial: Floats
-
-
 class Visits(NamedTuple):
     """For the edges of a graph: an order to send, the iteration when each was last sent, and its change then."""
 
@@ -89,12 +71,13 @@ def _dampened(damping):
 def _send_all(g, shapes, edges, value, node, message, pending, sweeps, turn, visits, log_space, maximise):
     """Sends the messages of an iteration into `pending`; records the edges and their changes in `visits`.
 
+    turn: its number, the range of edges that it sends, whether those of the schedule, the tolerance, and `Limits`.
     Returns (whether one moved by the tolerance or more, status).
     """
-    kind, limits, scratch = sweeps.kind, turn.limits, visits.scratch
+    (number, first, last, listed, tolerance, limits), kind, scratch = turn, sweeps.kind, visits.scratch
     moved = False
-    for i in range(turn.first, turn.last):
-        e = sweeps.passes.send[i] if turn.listed else (i if kind == FLOOD else visits.order[i])
+    for i in range(first, last):
+        e = sweeps.passes.send[i] if listed else (i if kind == FLOOD else visits.order[i])
         f = shapes.fac_off[g] + edges.edge_factor[edges.edge_off[g] + e]
         if not log_space and limits.damping == 0.0 and shapes.scope_off[f + 1] - shapes.scope_off[f] == 2:
             change, status = send_pair(
@@ -106,8 +89,8 @@ def _send_all(g, shapes, edges, value, node, message, pending, sweeps, turn, vis
             )
         if status != OK:
             return moved, status
-        visits.updated[e], visits.recent[e] = turn.number, change
-        moved |= not change < turn.tolerance
+        visits.updated[e], visits.recent[e] = number, change
+        moved |= not change < tolerance
     return moved, OK
 
 
@@ -169,7 +152,7 @@ def propagate(g, shapes, edges, value, node, message, sweeps, control, log_space
         elif kind == RANDOM:
             state = shuffle(order[:half], half, state)
             state = shuffle(order[half:], count - half, state)
-        turn = Turn(iteration, first, last, listed, tolerance, Limits(damping, floor))
+        turn = iteration, first, last, listed, tolerance, Limits(damping, floor)
         moved, status = _send_all(
             g, shapes, edges, value, node, message, pending, sweeps, turn, visits, log_space, maximise
         )
@@ -203,8 +186,7 @@ def _propagate_residual(g, shapes, edges, value, node, message, control, log_spa
     while leaves < count:
         leaves *= 2
     best = np.full(2 * leaves, -1.0)  # best[1] is the largest change of all edges
-    trial, undamped = np.empty_like(message), Limits(0.0, floor)
-    queue = Queue(best, trial)
+    trial, undamped = np.empty_like(message), Limits(0.0, floor)  # trial: messages computed but not sent
     for e in range(count):
         change, status = send(g, e, shapes, edges, value, node, message, trial, log_space, maximise, undamped, scratch)
         if status != OK:
@@ -236,7 +218,7 @@ def _propagate_residual(g, shapes, edges, value, node, message, control, log_spa
             if moved < tolerance:
                 return True, sends // count, moved, OK, damping > asked
             for e in range(count):
-                _refresh(g, e, shapes, edges, value, node, message, log_space, maximise, undamped, scratch, queue)
+                _refresh(g, e, shapes, edges, value, node, message, trial, log_space, maximise, undamped, scratch, best)
             continue
         sends += 1
         i = 1
@@ -249,7 +231,7 @@ def _propagate_residual(g, shapes, edges, value, node, message, control, log_spa
         if status != OK:
             return False, sends // count + 1, np.inf, status, damping > asked
         # this message affects the other edges of the other factors at its variable, and itself if damped
-        _refresh(g, e, shapes, edges, value, node, message, log_space, maximise, undamped, scratch, queue)
+        _refresh(g, e, shapes, edges, value, node, message, trial, log_space, maximise, undamped, scratch, best)
         v = shapes.var_off[g] + edges.edge_var[e0 + e]
         for j in range(edges.var_edge_off[v], edges.var_edge_off[v + 1]):
             entry = edges.var_edge[j]
@@ -260,18 +242,16 @@ def _propagate_residual(g, shapes, edges, value, node, message, control, log_spa
                 other = edges.first_edge[f] + i
                 if other != entry:
                     _refresh(
-                        g, other, shapes, edges, value, node, message, log_space, maximise, undamped, scratch, queue
-                    )
+                        g, other, shapes, edges, value, node, message, trial, log_space, maximise, undamped, scratch,
+                        best,
+                    )  # fmt: skip
     return False, max_iterations, best[1], OK, damping > asked
 
 
 @inner
-def _refresh(g, other, shapes, edges, value, node, message, log_space, maximise, limits, scratch, queue):
-    """Recomputes the change that sending `other` would make and repairs the tournament tree."""
-    best = queue.best
-    change, status = send(
-        g, other, shapes, edges, value, node, message, queue.trial, log_space, maximise, limits, scratch
-    )
+def _refresh(g, other, shapes, edges, value, node, message, trial, log_space, maximise, limits, scratch, best):
+    """Recomputes the change that sending `other` would make and repairs the tournament tree `best`."""
+    change, status = send(g, other, shapes, edges, value, node, message, trial, log_space, maximise, limits, scratch)
     i = len(best) // 2 + other
     best[i] = change if status != IMPOSSIBLE else np.inf
     while i > 1:

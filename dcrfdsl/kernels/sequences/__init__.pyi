@@ -23,7 +23,6 @@ from .nbest import (
     exact_better as exact_better,
     exact_nbest as exact_nbest,
     message_nbest as message_nbest,
-    summed_nbest as summed_nbest,
 )
 from .span_competitors import (
     WHOLE as WHOLE,

@@ -138,47 +138,39 @@ def _move(cost, origin, source, target):
         origin[target, i] = origin[source, i]
 
 
-class _SearchWorkspace(NamedTuple):
-    """Memory for the search in one sequence; see `Decisions` and `Candidates`."""
-
-    step: Ints
-    variable: Ints
-    candidates: Candidates
-
-
-@inner
-def _longest(first, last, off):
-    """The most variables of a sequence."""
-    most = 1
-    for s in range(first, last):
-        most = max(most, off[s + 1] - off[s])
-    return most
-
-
 @inner
 def _list_best(s, shapes, rows, programs, logs, lists, memory, limit):
-    """Lists the best labellings of sequence s from a finished `forward_max` in `logs`."""
-    labelling, off, length, score = lists
+    """Lists the best labellings of sequence s from a finished `forward_max` in `logs`.   memory: see `_memory`."""
+    (labelling, off, length, score), (step, variable, candidates) = lists, memory
     g = rows.shape[s]
-    decision_order(g, shapes, programs, memory.step, memory.variable)
+    decision_order(g, shapes, programs, step, variable)
     sequence_rows = labelling[:, off[s] : off[s + 1]]
-    decisions = Decisions(memory.step, memory.variable, off[s + 1] - off[s])
-    length[s] = search_labellings(
-        g, shapes, programs, logs, decisions, sequence_rows, score[s], memory.candidates, limit
-    )  # fmt: skip
+    decisions = Decisions(step, variable, off[s + 1] - off[s])
+    length[s] = search_labellings(g, shapes, programs, logs, decisions, sequence_rows, score[s], candidates, limit)
     best = score_labelling(g, shapes, logs, sequence_rows[0])
     for n in range(length[s]):
         score[s, n] = best - score[s, n]
 
 
 @kernel
-def exact_nbest(first, last, problem, programs, patterns, potentials, lists, results, value, logs):
-    """The best labellings of each sequence, and its log Z.   value, logs: two arenas, overwritten."""
+def _memory(first, last, lists):
+    """Memory for the search in one sequence of a run: steps and variables of `Decisions`, and `Candidates`."""
+    count, most = len(lists.labelling), 1
+    for s in range(first, last):
+        most = max(most, lists.off[s + 1] - lists.off[s])
+    candidates = Candidates(np.empty(count), np.empty((count, 3), np.int64))
+    return np.empty(most, np.int64), np.empty(most, np.int64), candidates
+
+
+@kernel
+def exact_nbest(first, last, problem, programs, patterns, potentials, latents, lists, results, value, logs):
+    """The best labellings of each sequence, and its log Z.   value, logs: two arenas, overwritten.
+
+    latents: the variables that are summed out, which are left at state 0; or None, whose type decides what is compiled.
+    """
     shapes, kinds, bindings, rows = problem
     weights, log_base = potentials.weights, potentials.log_base
-    count, most = len(lists.labelling), _longest(first, last, lists.off)
-    candidates, scale = Candidates(np.empty(count), np.empty((count, 3), np.int64)), np.empty(len(programs.step))
-    memory = _SearchWorkspace(np.empty(most, np.int64), np.empty(most, np.int64), candidates)
+    memory, scale = _memory(first, last, lists), np.empty(len(programs.step))
     value[: shapes.local_start] = potentials.base
     logs[: shapes.local_start] = log_base
     logs[0] = 0.0
@@ -189,11 +181,17 @@ def exact_nbest(first, last, problem, programs, patterns, potentials, lists, res
         )
         lists.length[s] = 0
         fill_tables(s, shapes, kinds, bindings, rows, weights, log_base, logs)
-        best = forward_max(programs.step_off[g], programs.step_off[g + 1], programs, patterns, logs)
+        begin, end, summed = programs.step_off[g], programs.step_off[g + 1], 0.0
+        if latents is not None:
+            after = _first_label_step(begin, end, programs, latents)
+            summed, begin = forward_log(begin, after, programs, patterns, logs, False), after
+        best = summed + forward_max(begin, end, programs, patterns, logs)
         if best == -np.inf:
             results.status[s] = IMPOSSIBLE
-            continue
-        _list_best(s, shapes, rows, programs, logs, lists, memory, np.inf)
+        elif latents is None:
+            _list_best(s, shapes, rows, programs, logs, lists, memory, np.inf)
+        else:
+            _list_labels(s, best, shapes, rows, programs, logs, lists, memory, latents)
 
 
 @kernel
@@ -205,9 +203,7 @@ def exact_better(first, last, problem, programs, patterns, potentials, lists, kn
     """
     shapes, kinds, bindings, rows = problem
     weights, log_base = potentials.weights, potentials.log_base
-    count, most, off = len(lists.labelling), _longest(first, last, lists.off), lists.off
-    candidates = Candidates(np.empty(count), np.empty((count, 3), np.int64))
-    memory = _SearchWorkspace(np.empty(most, np.int64), np.empty(most, np.int64), candidates)
+    memory, off = _memory(first, last, lists), lists.off
     logs[: shapes.local_start] = log_base
     logs[0] = 0.0
     for s in range(first, last):
@@ -382,43 +378,18 @@ def _first_label_step(first, last, programs, latents):
     return after
 
 
-@kernel
-def summed_nbest(first, last, problem, programs, patterns, potentials, latents, lists, results, value, logs):
-    """As `exact_nbest`; the latent variables are left at state 0."""
-    shapes, kinds, bindings, rows = problem
-    weights, log_base = potentials.weights, potentials.log_base
-    labelling, off, length, score = lists
-    count, most = len(labelling), 1
-    for s in range(first, last):
-        most = max(most, off[s + 1] - off[s])
-    step, variable = np.empty(most, np.int64), np.empty(most, np.int64)
-    candidates, scale = Candidates(np.empty(count), np.empty((count, 3), np.int64)), np.empty(len(programs.step))
-    value[: shapes.local_start] = potentials.base
-    logs[: shapes.local_start] = log_base
-    logs[0] = 0.0
-    for s in range(first, last):
-        g = rows.shape[s]
-        results.log_z[s], results.redone[s], results.status[s] = sum_forward(
-            s, problem, programs, patterns, potentials, value, logs, scale
-        )
-        length[s] = 0
-        fill_tables(s, shapes, kinds, bindings, rows, weights, log_base, logs)
-        begin, end = programs.step_off[g], programs.step_off[g + 1]
-        after = _first_label_step(begin, end, programs, latents)
-        summed = forward_log(begin, after, programs, patterns, logs, False)
-        best = summed + forward_max(after, end, programs, patterns, logs)
-        if best == -np.inf:
-            results.status[s] = IMPOSSIBLE
-            continue
-        free = _isolated_latents(g, shapes, programs, latents)
-        decisions = Decisions(step, variable, _labels_in_front(g, shapes, programs, step, variable, latents))
-        sequence_rows = labelling[:, off[s] : off[s + 1]]
-        sequence_rows[:] = 0
-        length[s] = search_labellings(
-            g, shapes, programs, logs, decisions, sequence_rows, score[s], candidates, np.inf
-        )  # fmt: skip
-        for n in range(length[s]):
-            score[s, n] = best + free - score[s, n]
+@inner
+def _list_labels(s, best, shapes, rows, programs, logs, lists, memory, latents):
+    """As `_list_best`, where sums over the latent variables were maximised. best: the score of the best labels."""
+    (labelling, off, length, score), (step, variable, candidates) = lists, memory
+    g = rows.shape[s]
+    decisions = Decisions(step, variable, _labels_in_front(g, shapes, programs, step, variable, latents))
+    sequence_rows = labelling[:, off[s] : off[s + 1]]
+    sequence_rows[:] = 0
+    length[s] = search_labellings(g, shapes, programs, logs, decisions, sequence_rows, score[s], candidates, np.inf)
+    free = _isolated_latents(g, shapes, programs, latents)
+    for n in range(length[s]):
+        score[s, n] = best + free - score[s, n]
 
 
 @inner
