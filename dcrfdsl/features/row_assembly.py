@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from ..foundation import Floats, Ints, Ints32, Offsets
-from ..kernels.extraction import count_rows, count_rows_ragged, find_direct, place_rows, place_rows_ragged
+from ..kernels.extraction import count_rows, find_direct, place_rows
 from ..semantics import ModelSpec
 from .atoms import BlockReader, CorpusAtoms, RowItems, num_codes
 from .feature_alphabet import Alphabet, TemplateCounter, TemplateTables, lock
@@ -169,15 +169,12 @@ def _assembled(fired: Sequence[RowItems], num_rows: int, with_values: bool) -> _
     counts = np.zeros(num_rows, np.int64)
     for ids, off, _ in fired:
         if off is None:
-            count_rows(ids, counts)
+            counts += ids >= 0
         else:
-            count_rows_ragged(off, ids, counts)
+            count_rows(off, ids, counts)
     cursor = np.cumsum(counts) - counts
     num = int(counts.sum())
     feature, value = np.empty(num, np.int32), np.empty(num if with_values else 0)
     for ids, off, weight in fired:
-        if off is None:
-            place_rows(ids, weight, cursor, feature, value)
-        else:
-            place_rows_ragged(off, ids, weight, cursor, feature, value)
+        place_rows(off, ids, weight, cursor, feature, value)
     return _BlockRows(counts, feature, value)

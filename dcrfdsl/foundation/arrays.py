@@ -1,7 +1,7 @@
 """Types of the arrays that pass between rooms, one name for each kind of number, and the ranges of a mask.
 
-Shapes are not part of these types: they are stated where an array is declared. Kernels have separate names, since Numba
-infers their types.
+Shapes are not part of these types: they are stated where an array is declared. In kernels these names are for the
+reader: Numba infers types by itself.
 """
 
 from __future__ import annotations

@@ -40,7 +40,7 @@ from .forward_lanes import (
     rescale_lanes,
 )
 from .lane_scores import load_lanes, scatter_score_row, score_lanes, sort_window
-from .transitions import BACK_COLUMNS, FLOOR, LANE_ROWS, LOG_FLOOR, WINDOW
+from .transitions import BACK_COLUMNS, FLOOR, LOG_FLOOR, WINDOW
 
 ONE = (0,)  # register
 
@@ -48,13 +48,11 @@ ONE = (0,)  # register
 @inlined
 def _begin(automaton, workspace):
     """Sets the numbers of each lane."""
-    lanes = len(automaton.registers) * LANES
-    for n in range(lanes):
-        for row in range(LANE_ROWS):
-            workspace.lane[row * lanes + n] = 0.0
-        workspace.lane[LEAST_ALPHA * lanes + n] = 1.0
-        workspace.lane[PRODUCT * lanes + n] = 1.0
-        workspace.state[n] = OK
+    lanes, lane = len(automaton.registers) * LANES, workspace.lane
+    lane[:] = 0.0
+    lane[LEAST_ALPHA * lanes : (LEAST_ALPHA + 1) * lanes] = 1.0
+    lane[PRODUCT * lanes : (PRODUCT + 1) * lanes] = 1.0
+    workspace.state[:] = OK
 
 
 @inlined
@@ -107,7 +105,6 @@ def _pass_on(t, automaton, problem, workspace, gradient, marginals):
 
 @inlined
 def _add_counts(automaton, tables, workspace, sums):
-    """Adds the counts to `sums`."""
     counts, states, back_step = workspace.counts, automaton.states, automaton.back_step
     apart, place = whole_registers(states + len(automaton.source)), 0
     first = apart + whole_registers(states)

@@ -47,7 +47,6 @@ def tangent_workspace(longest: int, width: int) -> int:
 
 @inlined
 def _row_sum(registers, width, rows, at):
-    """The sum of a row."""
     sums = broadcast(registers, 0.0)
     for c in range(0, width, len(registers) * LANES):
         sums = add(sums, load(registers, rows, at + c))
@@ -84,7 +83,7 @@ def _times(registers, width, rows, at, other, place):
 
 
 @inlined
-def _tangents(length, chain, gold, at, score, alpha, beta, tail, lift, alpha_dot, beta_dot, tail_dot):
+def _tangents(length, chain, gold, at, score, alpha, tail, lift, alpha_dot, beta_dot, tail_dot):
     """α̇, β̇ and q of every position; lift[t] = u_t, 0 where the label is unknown."""
     registers, states, width = chain.registers, chain.states, chain.width
     for c in range(width):
@@ -183,7 +182,7 @@ def chain_tangents(
         if state != OK:
             continue
         risk[s] = loss
-        _tangents(length, chain, labelling.value, at, score, alpha, beta, tail, lift, alpha_dot, beta_dot, tail_dot)
+        _tangents(length, chain, labelling.value, at, score, alpha, tail, lift, alpha_dot, beta_dot, tail_dot)
         _differences(length, chain, known, score, alpha, beta, tail, alpha_dot, beta_dot)
         sum_pairs(length, chain, alpha_dot, tail, sums.pair)
         sum_pairs(length, chain, alpha, tail_dot, sums.pair)

@@ -21,7 +21,7 @@ import numpy as np
 
 from ...foundation import Floats
 from ..runtime import inlined, inner
-from .span_count_gradients import BELIEF, GONE, INTO, smooth
+from .span_count_gradients import BELIEF, GONE, INTO, add_continuation, smooth
 from .viterbi import best_agreeing
 
 
@@ -34,7 +34,6 @@ class SoftRows(NamedTuple):
 
 @inlined
 def _log_add(a, b):
-    """log(exp a + exp b)."""
     high, low = max(a, b), min(a, b)
     return high if low == -np.inf else high + np.log1p(np.exp(low - high))
 
@@ -45,10 +44,9 @@ def _best_other_continuation(last, lattice):
     states, width, gold = lattice.states, lattice.width, lattice.gold
     best, best_state = -np.inf, -1
     gold_goes = lattice.goes_on[gold[last], gold[last + 1]]
+    move, later = (last + 1) * lattice.step + gold[last] * width, (last + 1) * width
     for j in range(states):
-        score_of_state = (
-            lattice.pair[(last + 1) * lattice.step + gold[last] * width + j] + lattice.after[(last + 1) * width + j]
-        )
+        score_of_state = lattice.pair[move + j] + lattice.after[later + j]
         if score_of_state > best and lattice.goes_on[gold[last], j] != gold_goes:
             best, best_state = score_of_state, j
     return best, best_state
@@ -168,23 +166,13 @@ def add_soft_span_loss(first, last, checked, weight, share, lattice, smoothing, 
         return weight * smooth(smoothing, -np.inf)[0]
     value, slope = smooth(smoothing, total / psi - right)
     pull = share * weight * slope
-    into, gone, belief, pairs, holds = gathered.into, gathered.gone, gathered.belief, gathered.pairs, gathered.holds
     # the best agreeing labelling: the best one before the span, y* on it, then the best continuation
-    into[first * width + gold[first]] -= pull
+    gathered.into[first * width + gold[first]] -= pull
     gathered.along[first + 1] -= pull
     gathered.along[last + 1] += pull
-    holds[INTO, first] = holds[GONE, last] = True
-    if state < 0:
-        gone[last * width + gold[last]] -= pull
-    else:
-        pairs[(last + 1) * lattice.step + gold[last] * width + state] -= pull
-        belief[(last + 1) * width + state] -= pull
-        gone[(last + 1) * width + state] -= pull
-        holds[BELIEF, last + 1] = holds[GONE, last + 1] = True
+    gathered.holds[INTO, first] = True
+    add_continuation(last, state, -pull, lattice, gathered)
     mass = _gather(first, last, psi, total, apart, pull, lattice, soft, gathered)
     if other >= 0:
-        pairs[(last + 1) * lattice.step + gold[last] * width + other] += mass
-        belief[(last + 1) * width + other] += mass
-        gone[(last + 1) * width + other] += mass
-        holds[BELIEF, last + 1] = holds[GONE, last + 1] = True
+        add_continuation(last, other, mass, lattice, gathered)
     return weight * value

@@ -57,6 +57,21 @@ def smooth(smoothing, d):
     return (max(z, 0.0) + np.log1p(small)) / smoothing.alpha, inner_slope * sigmoid
 
 
+@inlined
+def add_continuation(last, state, amount, lattice, gathered):
+    """Counts what follows y* at `last`: the best path, or with a state ≥ 0 the best one that goes on in that state."""
+    _, gone, _, belief, pairs, holds = gathered
+    if state < 0:
+        gone[last * lattice.width + lattice.gold[last]] += amount
+        holds[GONE, last] = True
+        return
+    later = (last + 1) * lattice.width + state
+    pairs[(last + 1) * lattice.step + lattice.gold[last] * lattice.width + state] += amount
+    belief[later] += amount
+    gone[later] += amount
+    holds[BELIEF, last + 1] = holds[GONE, last + 1] = True
+
+
 @inner
 def propagate_counts(lattice, gathered):
     """Propagates the gathered counts along the best moves: counts of states into `belief`, of moves into `pairs`.

@@ -30,6 +30,7 @@ from .span_count_gradients import (
     INTO,
     GatheredCounts,
     Smoothing,
+    add_continuation,
     collect_counts,
     propagate_counts,
     smooth,
@@ -130,14 +131,7 @@ def _add_span_loss(first, last, checked, weight, share, lattice, smoothing, gath
         holds[INTO, first] = True
     along[first + 1] -= pull
     along[last + 1] += pull
-    if state < 0:
-        gone[last * width + gold[last]] -= pull
-        holds[GONE, last] = True
-    else:
-        pairs[(last + 1) * step + gold[last] * width + state] -= pull
-        belief[(last + 1) * width + state] -= pull
-        gone[(last + 1) * width + state] -= pull
-        holds[BELIEF, last + 1] = holds[GONE, last + 1] = True
+    add_continuation(last, state, -pull, lattice, gathered)
     # the best disagreeing labelling: y* before `where`, then the best continuation
     if where > first:
         along[first + 1] += pull
@@ -241,26 +235,32 @@ def chain_competitors(first, last, chain, problem, weights, labelling, judging, 
 
 
 @inner
-def _sum_factors(g, shapes, value, length, states, width, score, pair, turned):
-    """The scores of states and of moves of a sequence of shape g, from the tables of its factors in `value`."""
+def _move_factors(g, shapes, states, width, value, score, pair, turned, scatters):
+    """Adds the tables of the factors of shape g, in `value`, to the scores of states and of moves.
+
+    With `scatters` the other way: adds counts of states and of moves to the tables; `turned` stays as it is.
+    """
     step = width * width
-    for at in range(length * width):
-        score[at] = 0.0 if at % width < states else -np.inf
-    for at in range(step * length):
-        pair[at] = turned[at] = 0.0
     for f in range(shapes.fac_off[g], shapes.fac_off[g + 1]):
         at, first = shapes.fac_table[f], shapes.scope_off[f]
         if shapes.scope_off[f + 1] - first == 1:
             row = shapes.scope[first] * width
-            add_run(value, at, states, score[row:])
+            if scatters:
+                add_run(score, row, states, value[at:])
+            else:
+                add_run(value, at, states, score[row:])
             continue
         left, right = shapes.scope[first], shapes.scope[first + 1]
         base, forward = max(left, right) * step, left < right
         for a in range(states):
             for b in range(states):
                 i, j = (a, b) if forward else (b, a)
-                pair[base + i * width + j] += value[at + a * states + b]
-                turned[base + j * width + i] += value[at + a * states + b]
+                cell, move = at + a * states + b, base + i * width + j
+                if scatters:
+                    value[cell] += pair[move]
+                else:
+                    pair[move] += value[cell]
+                    turned[base + j * width + i] += value[cell]
 
 
 @inner
@@ -268,24 +268,11 @@ def _collect_linked(s, problem, length, states, width, belief, counts, holds, ma
     """Adds the counts of states and of moves to the sums, table by table; they are 0 afterwards."""
     shapes, kinds, bindings, rows = problem
     g, step = rows.shape[s], width * width
-    for f in range(shapes.fac_off[g], shapes.fac_off[g + 1]):
-        at, first = shapes.fac_table[f], shapes.scope_off[f]
-        if shapes.scope_off[f + 1] - first == 1:
-            row = shapes.scope[first] * width
-            add_run(belief, row, states, mass[at:])
-            continue
-        left, right = shapes.scope[first], shapes.scope[first + 1]
-        base, forward = max(left, right) * step, left < right
-        for a in range(states):
-            for b in range(states):
-                i, j = (a, b) if forward else (b, a)
-                mass[at + a * states + b] += counts[base + i * width + j]
+    _move_factors(g, shapes, states, width, mass, belief, counts, counts, True)
     add_run(mass, 0, shapes.local_start, sums.expected)
     scatter_gradient(s, shapes, kinds, bindings, rows, mass, sums.expected, sums.gradient)
     mass[: shapes.local_end[g]] = 0.0
-    for t in range(length):
-        for row in range(len(holds)):
-            holds[row, t] = False
+    holds[:, :length] = False
     belief[: length * width] = 0.0
     counts[: length * step] = 0.0
 
@@ -319,8 +306,12 @@ def linked_competitors(first, last, row, problem, potentials, labelling, judging
             continue
         gold = labelling.value[labelling.off[s] : labelling.off[s + 1]]
         fill_tables(s, shapes, kinds, bindings, rows, potentials.weights, potentials.log_base, value)
-        _sum_factors(g, shapes, value, length, states, width, score, pair, turned)
         step = width * width
+        for at in range(length * width):
+            score[at] = 0.0 if at % width < states else -np.inf
+        pair[: length * step] = 0.0
+        turned[: length * step] = 0.0
+        _move_factors(g, shapes, states, width, value, score, pair, turned, False)
         best_prefixes_and_suffixes(length, registers, states, width, (pair, turned, step), score, best, tail, after)
         lattice = Lattice(
             length, states, width, pair, turned, judging.marks.goes_on, gold, score, best, tail, after, step

@@ -263,9 +263,7 @@ def chain_decode_competitor(first, last, chain, problem, weights, known, labelli
         sequence_labels = labelling.value[off[s] : off[s + 1]]
         score_positions(s, length, chain, kinds, bindings, rows, weights, score)
         moves = chain.pair, chain.pair_turned, 0
-        best_prefixes_and_suffixes(
-            length, chain.registers, chain.states, chain.width, moves, score, best, tail, after
-        )  # fmt: skip
+        best_prefixes_and_suffixes(length, chain.registers, chain.states, chain.width, moves, score, best, tail, after)
         lattice = Lattice(
             length, chain.states, chain.width, chain.pair, chain.pair_turned, goes_on, known[off[s] : off[s + 1]],
             score, best, tail, after, 0,

@@ -5,7 +5,7 @@ the first. It computes the tables and results of each block again from what was 
 sequence of its own (checkpointing, Griewank 1992; with one level the work grows by one forward sweep). Each block moves
 to the front of the arena, where the kernels for whole sequences run on a copy of its wiring with other offsets. The
 kernels here are called, and therefore compiled, only for data whose sequences have blocks. Not here: where blocks are
-cut (`graph.programs.sequence_blocks`).
+cut (`graph.sequence_programs`).
 """
 
 import numpy as np

@@ -17,20 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...foundation import Floats, Ints, Ints32
-from ..runtime import (
-    LANES,
-    add,
-    broadcast,
-    inlined,
-    inner,
-    largest,
-    load,
-    load_part,
-    maximum,
-    repeat,
-    store,
-    subtract,
-)
+from ..runtime import LANES, add, broadcast, inlined, inner, largest, load, load_part, maximum, repeat, store, subtract
 from ..tables import NARROW, WIDE, highest, load_some, store_some
 from .contraction_steps import add_by_index, group_sizes, offset_lists, operands, raise_by_index, turn_table
 

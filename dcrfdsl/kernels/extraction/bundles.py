@@ -8,7 +8,7 @@ on the whole data set are a special case: two features that imply each other.
 
 Bundles are built from smaller bundles with lower numbers: the more often a head fires, the lower its number. This
 module finds the members of bundles and the bundles that a position reads. Not here: which features are heads
-(`inference.bound.bundling`), what their cells hold (`tables.packed`).
+(`inference.bound.packing`), what their cells hold (`tables.packed`).
 """
 
 import numpy as np

@@ -124,24 +124,27 @@ def cross_ragged(key_off: Offsets, keys: Ints, code_off: Offsets, codes: Codes, 
 
 
 @inlined
-def _slot(key: int, mask: int) -> int:
-    """The first slot to probe for a key. Each half times an odd constant below 2^28; bits 31 up mix the whole key."""
-    mixed = (key & 0xFFFFFFFF) * 0x9E3779B + (key >> 32) * 0xC2B2AE3
-    return ((mixed >> 31) ^ (mixed >> 13)) & mask
+def _slot(key: int, slot_key: Ints) -> int:
+    """The slot that holds a key, or the free one where it belongs.
+
+    Each half of the key times an odd constant below 2^28 gives the first one to probe; bits 31 up mix the whole key.
+    """
+    mask, mixed = len(slot_key) - 1, (key & 0xFFFFFFFF) * 0x9E3779B + (key >> 32) * 0xC2B2AE3
+    slot = ((mixed >> 31) ^ (mixed >> 13)) & mask
+    while slot_key[slot] != key and slot_key[slot] >= 0:
+        slot = (slot + 1) & mask
+    return slot
 
 
 @kernel
 def find(keys: Ints, slot_key: Ints, slot_id: Codes) -> Codes:
     """The id of each key in an open-addressing table (capacity a power of two, -1 = empty); -1 if absent."""
-    mask = len(slot_key) - 1
     out = np.empty(len(keys), np.int32)
     for r in range(len(keys)):
         key = keys[r]
         out[r] = -1
         if key >= 0:
-            slot = _slot(key, mask)
-            while slot_key[slot] != key and slot_key[slot] >= 0:
-                slot = (slot + 1) & mask
+            slot = _slot(key, slot_key)
             if slot_key[slot] == key:
                 out[r] = slot_id[slot]
     return out
@@ -159,13 +162,9 @@ def find_direct(keys: Ints | Codes, table: Codes) -> Codes:
 @kernel
 def insert(keys: Ints, ids: Codes, slot_key: Ints, slot_id: Codes) -> None:
     """Enter distinct keys, none of them in the table yet, with their ids. There must be room for all."""
-    mask = len(slot_key) - 1
     for k in range(len(keys)):
-        slot = _slot(keys[k], mask)
-        while slot_key[slot] >= 0:
-            slot = (slot + 1) & mask
-        slot_key[slot] = keys[k]
-        slot_id[slot] = ids[k]
+        slot = _slot(keys[k], slot_key)
+        slot_key[slot], slot_id[slot] = keys[k], ids[k]
 
 
 @kernel
@@ -175,15 +174,12 @@ def intern(keys: Ints, slot_key: Ints, slot_id: Codes, distinct: Ints, counts: I
     `distinct[i]` and `counts[i]` belong to number i, `num` are in use; table and lists must have room for all of
     `keys`. Returns the new `num` and the number of each key.
     """
-    mask = len(slot_key) - 1
     out = np.empty(len(keys), np.int32)
     for r in range(len(keys)):
         key = keys[r]
         out[r] = -1
         if key >= 0:
-            slot = _slot(key, mask)
-            while slot_key[slot] != key and slot_key[slot] >= 0:
-                slot = (slot + 1) & mask
+            slot = _slot(key, slot_key)
             if slot_key[slot] < 0:
                 slot_key[slot] = key
                 slot_id[slot] = num
@@ -207,15 +203,8 @@ def count_keys(keys: Ints, counts: Ints) -> None:
 
 
 @kernel
-def count_rows(ids: Codes, counts: Offsets) -> None:
-    """Add to `counts[r]` the number of features of row r among `ids` (one a row)."""
-    for r in range(len(ids)):
-        if ids[r] >= 0:
-            counts[r] += 1
-
-
-@kernel
-def count_rows_ragged(off: Offsets, ids: Codes, counts: Offsets) -> None:
+def count_rows(off: Offsets, ids: Codes, counts: Offsets) -> None:
+    """Add to `counts[r]` the number of features of row r among `ids`, a ragged pair with `off`."""
     for r in range(len(off) - 1):
         for i in range(off[r], off[r + 1]):
             if ids[i] >= 0:
@@ -223,25 +212,17 @@ def count_rows_ragged(off: Offsets, ids: Codes, counts: Offsets) -> None:
 
 
 @kernel
-def place_rows(ids: Codes, weight: Floats, cursor: Offsets, feature: Codes, value: Floats) -> None:
+def place_rows(off: Offsets | None, ids: Codes, weight: Floats, cursor: Offsets, feature: Codes, value: Floats) -> None:
     """Write the features of one template to where `cursor` [R] points in each row, and advance it.
 
-    `weight` is [R], or [0] for ones; `value` is [nnz], or [0] if not needed.
+    off: offsets of `ids`; None, whose type decides what is compiled: one a row.   weight: of each of `ids`, or [0] for
+    ones.   value: [nnz], or [0] if not needed.
     """
-    for r in range(len(ids)):
-        if ids[r] >= 0:
-            at = cursor[r]
-            feature[at] = ids[r]
-            if len(value) > 0:
-                value[at] = weight[r] if len(weight) > 0 else 1.0
-            cursor[r] = at + 1
-
-
-@kernel
-def place_rows_ragged(off: Offsets, ids: Codes, weight: Floats, cursor: Offsets, feature: Codes, value: Floats) -> None:
-    """`place_rows` for a template with several features a row; `weight` is [M], or [0] for ones."""
-    for r in range(len(off) - 1):
-        for i in range(off[r], off[r + 1]):
+    for r in range(len(cursor)):
+        first, last = r, r + 1
+        if off is not None:
+            first, last = off[r], off[r + 1]
+        for i in range(first, last):
             if ids[i] >= 0:
                 at = cursor[r]
                 feature[at] = ids[i]
@@ -263,16 +244,13 @@ def mark_spans(
     table, and `final[n]` is whether an entry ends in n.
     """
     out = np.full(len(codes), -1, np.int32)
-    mask = len(slot_key) - 1
     for s in range(len(sentence_off) - 1):
         t, end = sentence_off[s], sentence_off[s + 1]
         while t < end:
             node, at, entry_end = 0, t, t
             while at < end and codes[at] >= 0:
                 key = node * num_codes + int(codes[at])
-                slot = _slot(key, mask)
-                while slot_key[slot] != key and slot_key[slot] >= 0:
-                    slot = (slot + 1) & mask
+                slot = _slot(key, slot_key)
                 if slot_key[slot] != key:
                     break
                 node = int(slot_id[slot])

@@ -9,7 +9,6 @@ from ..tables import add_packed, copy_run, scatter_single
 
 @inlined
 def _pass_entry(x, cell, place, cells, table, scatters):
-    """See `_pass_features`."""
     if scatters:
         cells[cell] += x * table[place]
     else:

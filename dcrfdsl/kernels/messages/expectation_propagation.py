@@ -17,7 +17,7 @@ the forest has all factors this is exact; where it has none, fixed points are th
 Numbers of terms are logarithms; what is impossible is counted apart, so that it can be divided out again. A renewal
 sums along its walk alone: what the rest of the forest says comes from messages that stay, and of which only those are
 computed anew that lead from the last walks to this one. Not here: these messages (`cached_forest_messages`), sums along
-walks (`forest_walks`), the forest (`graph.approximations`).
+walks (`forest_walks`), the forest (`graph.factor_forests`).
 """
 
 from typing import NamedTuple
@@ -45,7 +45,6 @@ class _State(NamedTuple):
 
 @inner
 def _add(logs, zeros, at, value):
-    """Adds a logarithm to a sum."""
     if value == -np.inf:
         zeros[at] += 1
     else:
@@ -123,14 +122,10 @@ def _refresh(w, walks, offsets, cards, state, full, full_of, item_of, whole):
     i0, u0 = walks.walk_item[whole], walks.walk_var[whole]
     for item in range(walks.walk_item[w], walks.walk_item[w + 1]):
         at = walks.item_local[i0 + item_of[walks.item_tree[item]]]
-        _exponentiate(
-            state.table, state.table_zeros, walks.item_cell[item], walks.item_size[item], full.table, at
-        )  # fmt: skip
+        _exponentiate(state.table, state.table_zeros, walks.item_cell[item], walks.item_size[item], full.table, at)
     for u in range(walks.walk_var[w], walks.walk_var[w + 1]):
         v = walks.var[u]
-        _exponentiate(
-            state.node, state.node_zeros, offsets[v], cards[v], full.node, walks.var_local[u0 + full_of[v]]
-        )  # fmt: skip
+        _exponentiate(state.node, state.node_zeros, offsets[v], cards[v], full.node, walks.var_local[u0 + full_of[v]])
 
 
 @inner
@@ -235,9 +230,7 @@ def forest_expectations(
         np.zeros(items, np.bool_), np.zeros(variables, np.bool_), np.zeros(items + variables + 1, np.int64),
         np.zeros(items, np.bool_),
     )  # fmt: skip
-    term = TiltedTables(
-        np.empty(states), np.empty(entries), np.empty(states), np.empty(largest), np.empty(states),
-    )  # fmt: skip
+    term = TiltedTables(np.empty(states), np.empty(entries), np.empty(states), np.empty(largest), np.empty(states))
     spare = (term, full_of, item_of, kept, np.empty(entries), np.empty(states))
     memory, joint = (tables, full), term.joint
     cards, offsets = np.empty(variables, np.int64), np.empty(variables, np.int64)

@@ -2,7 +2,7 @@
 
 Tables and potentials are linear; messages sum to 1, and the logarithms of what they were divided by are summed. With
 its term put in, the marginals of a walk say what the term is projected to; for the formulas see
-`expectation_propagation`. Not here: what the tables hold (there), the walks (`graph.approximations`).
+`expectation_propagation`. Not here: what the tables hold (there), the walks (`graph.factor_forests`).
 """
 
 from typing import NamedTuple

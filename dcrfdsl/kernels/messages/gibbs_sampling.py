@@ -20,7 +20,7 @@ import numpy as np
 
 from ...foundation import Floats
 from ..runtime import IMPOSSIBLE, OK, fast_inner, inner, kernel, next_random
-from ..tables import add_run, copy_run, fill_tables
+from ..tables import add_run, copy_run, entry_of, fill_tables
 from .feasible_search import conditional, feasible_labelling, find_hard, largest_sequence, start_labelling
 from .sum_product import largest_shape, node_potentials, score_labelling
 
@@ -195,10 +195,7 @@ def _run_chain(g, shapes, edges, logs, node, sampling, state, labelling, best, h
             continue
         for f in range(shapes.fac_off[g], shapes.fac_off[g + 1]):
             if len(belief) > 0:
-                entry = 0
-                for s in range(shapes.scope_off[f], shapes.scope_off[f + 1]):
-                    entry = entry * shapes.card[v0 + shapes.scope[s]] + labelling[shapes.scope[s]]
-                belief[shapes.fac_table[f] + entry] += share
+                belief[shapes.fac_table[f] + entry_of(f, shapes, v0, labelling)] += share
         if (taken // thin) % size == 0:
             total += batch
             own_squares += (batch / size) ** 2

@@ -52,7 +52,7 @@ class RegionTables(NamedTuple):
 
 
 @fast_inner
-def _rebuild(g, a, regions, tables, message):
+def _rebuild(a, regions, tables, message):
     """Q_α from logarithms. Returns IMPOSSIBLE if nothing is left."""
     at, size = regions.table_off[a], regions.size[a]
     table = tables.table[at : at + size]
@@ -126,7 +126,7 @@ def _gather(b, regions, tables, message):
 
 
 @fast_inner
-def _update(g, b, weight, damping, regions, tables, message):
+def _update(b, weight, damping, regions, tables, message):
     """Updates region b and the clusters around it. Returns (largest change, status).
 
     weight: n_β + c_β.   The change is that of the logarithm of a probability, the region's own or a cluster's, before
@@ -168,7 +168,7 @@ def _update(g, b, weight, damping, regions, tables, message):
             steep |= abs(ratio) > STEEP or tables.marginal[row + x] <= TINY
             tables.marginal[row + x] = np.exp(ratio)
         if steep:
-            if _rebuild(g, a, regions, tables, message) != OK:
+            if _rebuild(a, regions, tables, message) != OK:
                 return 0.0, IMPOSSIBLE
             continue
         table, factor = tables.table[at : at + size], tables.marginal[row : row + states]
@@ -182,7 +182,7 @@ def _update(g, b, weight, damping, regions, tables, message):
 def _sweep(g, backwards, doubled, damping, regions, tables, message):
     """Updates every region once. Returns (largest change, status)."""
     for a in range(regions.cluster_off[g], regions.cluster_off[g + 1]):
-        if _rebuild(g, a, regions, tables, message) != OK:
+        if _rebuild(a, regions, tables, message) != OK:
             return 0.0, IMPOSSIBLE
     first, last = regions.region_off[g], regions.region_off[g + 1]
     residual = 0.0
@@ -190,7 +190,7 @@ def _sweep(g, backwards, doubled, damping, regions, tables, message):
         b = last - 1 - i if backwards else first + i
         count = regions.number[b]
         weight = regions.link_off[b + 1] - regions.link_off[b] + (max(0.0, count) if doubled else count)
-        change, status = _update(g, b, weight, damping, regions, tables, message)
+        change, status = _update(b, weight, damping, regions, tables, message)
         if status != OK:
             return 0.0, status
         residual = max(residual, change)
@@ -292,7 +292,7 @@ def propagate_regions(g, regions, control, doubling, tables, message):
                 message[regions.link_message[link] + x] += tables.slant[regions.cell_off[b] + x]
             tables.slant[regions.cell_off[b] + x] = 0.0
     for a in range(regions.cluster_off[g], regions.cluster_off[g + 1]):
-        if _rebuild(g, a, regions, tables, message) != OK:
+        if _rebuild(a, regions, tables, message) != OK:
             return False, iteration + 1, np.inf, IMPOSSIBLE, switched or damping > asked
     return residual < tolerance, iteration + 1, residual, OK, switched or damping > asked
 

@@ -10,7 +10,7 @@ leaves equal shares of what it then has to those that a later one will empty. On
 on larger factors SRMP (Kolmogorov 2015). On a chain in order one visit gives the best score itself.
 
 States that no allowed state of the other variables goes with are struck out before (arc consistency), so that all δ are
-finite. Not here: branching (`inference.decoding.branch_and_bound`).
+finite. Not here: branching (`inference.decoding.bounded_decoding`).
 """
 
 from typing import NamedTuple
@@ -201,7 +201,7 @@ def _bound(graph, unary, allowed, delta, node, digits):
 
 
 @inner
-def _score(graph, unary, labelling, digits):
+def _score(graph, unary, labelling):
     """Σ log φ at a labelling [V], and the most that rounding may have changed it by."""
     total, size = 0.0, 0.0
     for v in range(len(labelling)):
@@ -291,13 +291,8 @@ def ascend_dual(graph, unary, allowed, sequence, iterations, delta, node, labell
     longest = 1
     for v in range(variables):
         longest = max(longest, graph.state_off[v + 1] - graph.state_off[v])
-    digits, best, sums, found = (
-        np.zeros(64, np.int64),
-        np.empty(longest),
-        np.empty(longest),
-        np.empty(variables, np.int64),
-    )
-    order = np.empty(variables, np.int64)
+    digits, best, sums = np.zeros(64, np.int64), np.empty(longest), np.empty(longest)
+    found, order = np.empty(variables, np.int64), np.empty(variables, np.int64)
     for n in range(variables):
         order[sequence[n]] = n
     moving, here = delta.copy(), np.zeros(len(unary))
@@ -305,7 +300,7 @@ def ascend_dual(graph, unary, allowed, sequence, iterations, delta, node, labell
     node[:] = here
     slack = 0.0
     if score > -np.inf:
-        score, slack = _score(graph, unary, labelling, digits)
+        score, slack = _score(graph, unary, labelling)
     taken, last = 0, bound
     backwards = sequence[::-1].copy()
     while taken < iterations and bound - score > error + slack:
@@ -315,7 +310,7 @@ def ascend_dual(graph, unary, allowed, sequence, iterations, delta, node, labell
                 _visit(graph, way[n], order, turn == 0, allowed, moving, here, digits, best)
             value, rounding = _bound(graph, unary, allowed, moving, here, digits)
             if _round(graph, backwards if turn == 0 else sequence, allowed, moving, here, digits, best, sums, found):
-                total, off = _score(graph, unary, found, digits)
+                total, off = _score(graph, unary, found)
                 if total > score:
                     score, slack = total, off
                     labelling[:] = found

@@ -46,7 +46,7 @@ from ..runtime import (
     subtract,
     total,
 )
-from ..tables import NARROW, WIDE, copy_run, load_some, matrix_times, scatter_gradient, store_some, times_matrix
+from ..tables import NARROW, WIDE, entry_of, load_some, matrix_times, scatter_gradient, store_some, times_matrix
 
 LEAST_RECALLED = 1e-30
 
@@ -270,7 +270,6 @@ def _store_blocks(registers, new, states, message, target, m, floor):
 
 @inlined
 def _store_undamped(new, states, message, target, m, floor):
-    """`_store_damped` without damping."""
     if states <= LANES:
         return _store_blocks(NARROW, new, states, message, target, m, floor)
     return _store_blocks(WIDE, new, states, message, target, m, floor)
@@ -366,7 +365,8 @@ def add_up(s, state, log_z, problem, var_belief, belief, totals, results, margin
         return
     if len(marginals.value) > 0:
         at = marginals.off[s]
-        copy_run(var_belief, 0, marginals.off[s + 1] - at, marginals.value[at:])
+        for x in range(marginals.off[s + 1] - at):
+            marginals.value[at + x] = var_belief[x]
     if len(totals.gradient) > 0:
         scatter_gradient(s, shapes, kinds, bindings, rows, belief, totals.expected, totals.gradient)
 
@@ -527,9 +527,5 @@ def score_labelling(g, shapes, log_value, assignment):
     """Σ_f log φ_f at a labelling, from log tables in the arena."""
     v0, score = shapes.var_off[g], 0.0
     for f in range(shapes.fac_off[g], shapes.fac_off[g + 1]):
-        entry = 0
-        for s in range(shapes.scope_off[f], shapes.scope_off[f + 1]):
-            v = shapes.scope[s]
-            entry = entry * shapes.card[v0 + v] + assignment[v]
-        score += log_value[shapes.fac_table[f] + entry]
+        score += log_value[shapes.fac_table[f] + entry_of(f, shapes, v0, assignment)]
     return score

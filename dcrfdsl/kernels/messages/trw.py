@@ -13,7 +13,7 @@ variable:
 is returned: it is a bound for any messages, and least at a fixed point. There its gradient is the pseudo-marginals.
 
 Messages are logarithms with maximum 0. Sums run over linear tables where these and the incoming messages fit, else over
-logarithms: 1/ρ stretches the range of a table. Not here: drawing the forests (`graph.edge_appearance`).
+logarithms: 1/ρ stretches the range of a table. Not here: drawing the forests (`graph.factor_forests`).
 """
 
 from typing import NamedTuple

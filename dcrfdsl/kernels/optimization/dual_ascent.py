@@ -236,11 +236,8 @@ def join_cuts(first, first_keeps, second, second_keeps):
                 count += 1
                 size += source.off[n + 1] - source.off[n]
                 others += source.other_off[n + 1] - source.other_off[n]
-    block_off, off, other_off = (
-        np.zeros(blocks + 1, np.int64),
-        np.zeros(count + 1, np.int64),
-        np.zeros(count + 1, np.int64),
-    )
+    block_off = np.zeros(blocks + 1, np.int64)
+    off, other_off = np.zeros(count + 1, np.int64), np.zeros(count + 1, np.int64)
     weight, value, other = np.empty(size, np.int32), np.empty(size), np.empty(others, np.int64)
     loss, norm, alpha = np.empty(count), np.empty(count), np.empty(count)
     at, end, ended = 0, 0, 0
@@ -361,9 +358,7 @@ def ascend(first, last, cuts, limit, each_counts, metric, weights, rounds, toler
                 moved = 0.0
                 for n in range(a, b):
                     slope = cuts.loss[n] - margin_of(cuts, n, weights)
-                    if (
-                        cuts.norm[n] <= LEAST
-                    ):  # no weight separates this labelling from the known one, so it costs all of U
+                    if cuts.norm[n] <= LEAST:  # no weight tells this labelling from the known one: it costs all of U
                         goal = limit[i] if slope > 0.0 else cuts.alpha[n]
                     else:
                         goal = min(max(cuts.alpha[n] + slope / cuts.norm[n], 0.0), limit[i])

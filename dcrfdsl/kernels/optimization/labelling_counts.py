@@ -12,13 +12,11 @@ import numpy as np
 
 from ...foundation import Floats, Ints32, Mask
 from ..runtime import inner, kernel, sort_ascending
-from ..tables import scatter_gradient
+from ..tables import entry_of, scatter_gradient
 
 
 @kernel
-def count_labellings(
-    first, last, shapes, kinds, bindings, rows, labellings, off, mass, belief, expected, gradient
-):  # fmt: skip
+def count_labellings(first, last, shapes, kinds, bindings, rows, labellings, off, mass, belief, expected, gradient):
     """Adds Σ_l mass[l, s] F(labellings[l]) of each sequence s.
 
     labellings [L, flat]: sequence s has its states from off[s] on.   mass [L, S]: where it is 0, states may be unknown.
@@ -33,11 +31,7 @@ def count_labellings(
                 if mass[n, s] == 0.0:
                     continue
                 for f in range(shapes.fac_off[g], shapes.fac_off[g + 1]):
-                    at = 0
-                    for e in range(shapes.scope_off[f], shapes.scope_off[f + 1]):
-                        v = shapes.scope[e]
-                        at = at * shapes.card[v0 + v] + labellings[n, off[s] + v]
-                    at += shapes.fac_table[f]
+                    at = shapes.fac_table[f] + entry_of(f, shapes, v0, labellings[n, off[s] :])
                     if at < shapes.local_start:
                         expected[at] += mass[n, s] if adding else 0.0
                     else:
@@ -123,14 +117,9 @@ def list_differences(first, last, problem, bias_of, known, competitor, off, sequ
     for i in range(first, last):
         s, other = sequence[i], competitor[rank[i]]
         g = rows.shape[s]
-        v0, n = shapes.var_off[g], 0
+        v0, n, gold, found = shapes.var_off[g], 0, known[off[s] :], other[off[s] :]
         for f in range(shapes.fac_off[g], shapes.fac_off[g + 1]):
-            right, wrong = 0, 0
-            for e in range(shapes.scope_off[f], shapes.scope_off[f + 1]):
-                v = shapes.scope[e]
-                card = shapes.card[v0 + v]
-                right = right * card + known[off[s] + v]
-                wrong = wrong * card + other[off[s] + v]
+            right, wrong = entry_of(f, shapes, v0, gold), entry_of(f, shapes, v0, found)
             if right == wrong:
                 continue
             for at, amount in ((right, 0.5), (wrong, -0.5)):

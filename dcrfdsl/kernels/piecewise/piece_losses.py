@@ -9,7 +9,7 @@ variables that the piece conditions on, this outcome is the right one:
     log(1 + Σ_{y_π} exp s_π(y_π, y*_N)) − s_π(y*_π, y*_N) + Σ_{y' ≠ y*_N} log(1 + Σ_{y_π} exp s_π(y_π, y'))
 
 All joint states of a piece are enumerated, so pieces must be small. Not here: which instances there are
-(`graph.pieces`).
+(`graph.piece_instances`).
 """
 
 from typing import NamedTuple

@@ -6,7 +6,6 @@ from .compilation import (
     OK as OK,
     UNDERFLOW as UNDERFLOW,
     entry as entry,
-    fast_entry as fast_entry,
     fast_inlined as fast_inlined,
     fast_inner as fast_inner,
     fast_kernel as fast_kernel,

@@ -90,7 +90,6 @@ def _decorator(is_linked: bool = False, **options: Any) -> _Decorator:
 kernel = _decorator()
 fast_kernel = _decorator(fastmath=FAST)
 entry = _decorator(**UNCOUNTED)
-fast_entry = _decorator(**UNCOUNTED, fastmath=FAST)
 inner = _decorator(is_linked=True, **UNCOUNTED)
 fast_inner = _decorator(is_linked=True, **UNCOUNTED, fastmath=FAST)
 inlined = _decorator(is_linked=True, **UNCOUNTED, forceinline=True)

@@ -278,9 +278,8 @@ class _Named(CompileResultCacheImpl):
 
     def __init__(self, py_func: Callable[..., Any]):
         super().__init__(py_func)
-        self._locator = _Locator(
-            py_func, py_func.__code__.co_filename
-        )  # even if a setting of Numba names other locators
+        # even if a setting of Numba names other locators
+        self._locator = _Locator(py_func, py_func.__code__.co_filename)
         self._filename_base = f"{py_func.__module__}.{py_func.__qualname__}-{self._locator.get_disambiguator()}"
 
 

@@ -76,7 +76,6 @@ class _VectorsModel(models.PrimitiveModel):
 
 
 def _call(builder: Any, name: str, result: Any, arguments: Sequence[Any]) -> Any:
-    """A call of an LLVM intrinsic."""
     signature = ir.FunctionType(result, [a.type for a in arguments])
     return builder.call(cgutils.get_or_insert_function(builder.module, signature, name), arguments)
 
@@ -132,7 +131,6 @@ def places_of(
 
 
 def _element(context: Any, builder: Any, array_type: Any, array: Any, number: Any) -> Any:
-    """One element of an array."""
     check_bounds(context, builder, array_type, array, number, ir.Constant(number.type, 1))
     return builder.load(builder.gep(context.make_array(array_type)(context, builder, array).data, [number]))
 

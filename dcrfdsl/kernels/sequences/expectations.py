@@ -11,15 +11,7 @@ computes.
 
 import numpy as np
 
-from ..exact import (
-    backward_linear,
-    backward_log,
-    forward_linear,
-    forward_log,
-    forward_max,
-    sweep_memory,
-    trace_back,
-)
+from ..exact import backward_linear, backward_log, forward_linear, forward_log, forward_max, sweep_memory, trace_back
 from ..messages import (
     LEAST_RECALLED,
     add_up,
@@ -40,7 +32,6 @@ from ..tables import add_run, copy_run, exponentiate, fill_tables, scatter_gradi
 
 @inner
 def _largest_table(shapes):
-    """The most entries of a table."""
     most = 1
     for f in range(len(shapes.fac_size)):
         most = max(most, shapes.fac_size[f])

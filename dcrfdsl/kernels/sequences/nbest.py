@@ -26,7 +26,7 @@ import numpy as np
 
 from ...foundation import Floats, Ints, Ints32
 from ..exact import best_state, decision_order, forward_log, forward_max, operand_places, sum_forward
-from ..messages import message_labelling, node_potentials, propagate, read_labelling, score_labelling
+from ..messages import largest_sequence, message_labelling, node_potentials, propagate, read_labelling, score_labelling
 from ..runtime import GAVE_UP, IMPOSSIBLE, OK, inner, kernel
 from ..tables import add_run, copy_run, fill_tables
 
@@ -232,19 +232,13 @@ def message_nbest(first, last, problem, edges, potentials, sweeps, control, list
     weights, log_base = potentials.weights, potentials.log_base
     labelling, off, length, score = lists
     status, iterations, residual = results.status, results.iterations, results.residual
-    count, arena, states, longest = len(labelling), shapes.local_start, 1, 1
+    (arena, states), count, longest = largest_sequence(shapes, rows, first, last), len(labelling), 1
     for s in range(first, last):
-        g = rows.shape[s]
-        arena, longest = max(arena, shapes.local_end[g]), max(longest, edges.messages[g])
-    for v in range(len(shapes.card)):
-        states = max(states, shapes.state_off[v] + shapes.card[v])
+        longest = max(longest, edges.messages[rows.shape[s]])
     logs, node, message, belief = np.empty(arena), np.empty(states), np.empty(longest), np.empty(states)
     # A constraint: variable, state, 1 for `is` and 0 for `is not`, and the one before it in its part, -1 for none.
     bound, newest = np.empty((2 * MOST_TRIES * count, 4), np.int64), np.empty(count + 1, np.int64)
-    gap, split = (
-        np.empty(count),
-        np.empty((count, 2), np.int64),
-    )  # loss of the second best of a part, and where it differs
+    gap, split = np.empty(count), np.empty((count, 2), np.int64)  # loss of a part's second best, and where it differs
     logs[: shapes.local_start] = log_base
     for s in range(first, last):
         g = rows.shape[s]

@@ -29,7 +29,7 @@ from ..exact import (
 )
 from ..messages import score_labelling
 from ..runtime import IMPOSSIBLE, LANES, OK, inner, kernel
-from ..tables import add_run, copy_run, fill_tables, scatter_gradient
+from ..tables import add_run, copy_run, entry_of, fill_tables, scatter_gradient
 
 # the best wrong labelling ---------------------------------------------------------------------------------------------
 
@@ -63,7 +63,7 @@ class Lattice(NamedTuple):
 @kernel
 def path_workspace(first, last, shapes, programs, patterns, rows):
     """A workspace for the sequences of a run; (maxima, labelling, row, turned) for the longest, see `sweep_both`."""
-    arena, steps, variables, states, most = max(shapes.local_start, 1), 1, 1, 1, 1
+    arena, steps, variables, states, most, widest = max(shapes.local_start, 1), 1, 1, 1, 1, 1
     for s in range(first, last):
         g = rows.shape[s]
         arena, steps = max(arena, shapes.arena_end[g]), max(steps, programs.step_off[g + 1])
@@ -72,12 +72,9 @@ def path_workspace(first, last, shapes, programs, patterns, rows):
         if v >= shapes.var_off[g]:
             states = max(states, shapes.state_off[v] + shapes.card[v])
     for p in range(len(patterns.dims)):
-        most = max(most, patterns.dims[p, 2])
+        most, widest = max(most, patterns.dims[p, 2]), max(widest, patterns.dims[p, 2], patterns.dims[p, 3])
     for v in range(len(shapes.card)):
         most = max(most, shapes.card[v])
-    widest = 1
-    for p in range(len(patterns.dims)):
-        widest = max(widest, patterns.dims[p, 2], patterns.dims[p, 3])
     turned = TurnedTables(np.empty(shapes.local_start), np.zeros(shapes.local_start, np.int64))
     w = PathWorkspace(
         np.empty(arena), np.empty(arena), np.empty(steps), np.zeros(arena), np.zeros(arena), np.zeros(steps, np.bool_),
@@ -124,9 +121,7 @@ def sweep_back(g, shapes, programs, patterns, w, maxima, row, turned):
         if w.sum_step[v - v0] < 0:
             maxima[shapes.state_off[v] : shapes.state_off[v] + shapes.card[v]] = 0.0
     spans = shapes.local_end[g], shapes.arena_end[g]
-    sweep_down(
-        a, b, programs, patterns, w.value, w.outside, w.top, spans, shapes.state_off[v0:v1], maxima, row, turned
-    )  # fmt: skip
+    sweep_down(a, b, programs, patterns, w.value, w.outside, w.top, spans, shapes.state_off[v0:v1], maxima, row, turned)
 
 
 @inner
@@ -372,10 +367,7 @@ def _judge_all(s, best, weight, share, judging, lattice, at, problem, programs, 
         add_best_with(variable, state, pull, programs, patterns, lattice.local_end, w, True, nothing)
         return weight * value, 0.0
     for f in range(shapes.fac_off[g], shapes.fac_off[g + 1]):
-        cell = 0
-        for e in range(shapes.scope_off[f], shapes.scope_off[f + 1]):
-            cell = cell * lattice.card[shapes.scope[e]] + gold[shapes.scope[e]]
-        w.inside_mass[shapes.fac_table[f] + cell] -= pull
+        w.inside_mass[shapes.fac_table[f] + entry_of(f, shapes, shapes.var_off[g], gold)] -= pull
     return weight * value, pull
 
 

@@ -13,6 +13,7 @@ from .log_tables import (
     TINY as TINY,
     add_bias_gradient as add_bias_gradient,
     base_tables as base_tables,
+    entry_of as entry_of,
     exponentiate as exponentiate,
     exponentiate_base as exponentiate_base,
     fill_tables as fill_tables,

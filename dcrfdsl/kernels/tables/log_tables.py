@@ -43,6 +43,15 @@ def base_tables(weights, bindings, hard):
 
 
 @inlined
+def entry_of(f, shapes, v0, labelling):
+    """The entry of factor f's table at a labelling of its shape's variables, which begin at v0 of the bank."""
+    entry = 0
+    for e in range(shapes.scope_off[f], shapes.scope_off[f + 1]):
+        entry = entry * shapes.card[v0 + shapes.scope[e]] + labelling[shapes.scope[e]]
+    return entry
+
+
+@inlined
 def highest(values, at, size):
     """The maximum of a run."""
     whole = size // LANES * LANES
