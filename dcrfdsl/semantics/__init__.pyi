@@ -42,13 +42,13 @@ from .conditions.label_diagrams import (
 )
 from .conditions.markov_structure import last_site as last_site, obstacles as obstacles, scope as scope
 from .conditions.memories import memory_tables as memory_tables
-from .explanations.pages import EXPLANATIONS as EXPLANATIONS
 from .reference.catalogue import (
     entries_named as entries_named,
     nearest_name as nearest_name,
     reference_entries as reference_entries,
     settings_named as settings_named,
 )
+from .reference.message_pages import EXPLANATIONS as EXPLANATIONS
 from .reference.reference_entry import ReferenceEntry as ReferenceEntry, SettingEntry as SettingEntry
 from .resolve.draft import Draft as Draft, Entry as Entry
 from .resolve.fragments import event_problem as event_problem, read_event as read_event

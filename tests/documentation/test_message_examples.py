@@ -12,7 +12,7 @@ from helpers import ROOT, example_modules
 from slugs import slugs_of
 
 from dcrfdsl.cli import run
-from dcrfdsl.semantics.explanations.pages import EXPLANATIONS
+from dcrfdsl.semantics.reference.message_pages import EXPLANATIONS
 
 (EXAMPLES,) = example_modules(ROOT / "docs" / "_ext", "message_examples")
 COMMANDS = EXAMPLES.COMMAND_EXAMPLES

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from slugs import slugs_of
 
-from dcrfdsl.semantics.explanations.pages import EXPLANATIONS
+from dcrfdsl.semantics.reference.message_pages import EXPLANATIONS, PAGES
 
 
 @pytest.mark.long
@@ -17,6 +17,10 @@ def test_every_slug_has_a_page() -> None:
 @pytest.mark.long
 def test_every_page_has_a_slug() -> None:
     assert set(EXPLANATIONS) - slugs_of() == set()
+
+
+def test_no_slug_has_two_pages() -> None:
+    assert len(EXPLANATIONS) == PAGES.read_text(encoding="utf-8").count("\n## ")
 
 
 @pytest.mark.long

@@ -27,7 +27,7 @@ from dcrfdsl.semantics.checks.checker import check, check_or_raise
 from dcrfdsl.semantics.checks.context import Context
 from dcrfdsl.semantics.checks.data_formats import FORMATS
 from dcrfdsl.semantics.checks.training_rules import METRICS
-from dcrfdsl.semantics.explanations.pages import EXPLANATIONS
+from dcrfdsl.semantics.reference.message_pages import EXPLANATIONS
 from dcrfdsl.semantics.resolve.resolution import Resolved, load_template, load_text
 from dcrfdsl.semantics.schema.model_spec import ModelSpec
 from dcrfdsl.syntax import NOWHERE, field_names, relocated

@@ -46,7 +46,9 @@ def _makers(tree: ast.Module) -> Iterator[tuple[str, Position]]:
             names = names[names[:1] in (["self"], ["cls"]) :]
         elif isinstance(node, ast.ClassDef):
             fields = (field.target for field in node.body if isinstance(field, ast.AnnAssign))
+            made = (part for part in node.body if isinstance(part, ast.FunctionDef) and part.name == "__init__")
             names = [field.id for field in fields if isinstance(field, ast.Name)]
+            names += [argument.arg for function in made for argument in function.args.args[1:]]
         else:
             continue
         yield node.name, names.index("slug") if "slug" in names else None
@@ -86,13 +88,15 @@ def _passed_on(function: ast.FunctionDef) -> Iterator[ast.Name]:
 
 def _argument(call: ast.Call, makers: dict[str, Position]) -> ast.expr | None:
     """The slug in a call; None if it takes none."""
-    called = call.func
+    called, arguments = call.func, call.args
+    if isinstance(called, ast.Name) and called.id == "partial" and arguments:
+        called, *arguments = arguments
     name = called.id if isinstance(called, ast.Name) else called.attr if isinstance(called, ast.Attribute) else ""
     position = makers.get(name)
     if position is None:
         return None
     named = next((keyword.value for keyword in call.keywords if keyword.arg == "slug"), None)
-    return named or (call.args[position] if position < len(call.args) else None)
+    return named or (arguments[position] if position < len(arguments) else None)
 
 
 def _slugs_of_tables(tree: ast.Module) -> Iterator[str]:

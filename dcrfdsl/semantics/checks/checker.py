@@ -4,7 +4,7 @@
 
 A rule is a function from a `Context` to diagnostics; there is one file for each family. Other rooms add rules through
 `rules`, such as the cost of exact inference. Not here: reading the text, the pages that explain each slug
-(`explanations`).
+(`reference`).
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ from functools import cache
 
 from ...foundation import did_you_mean
 from ..checks import FORMATS
-from ..explanations import EXPLANATIONS
+from .message_pages import EXPLANATIONS
 from .method_entries import method_entries, stage_settings
 from .reference_entry import ReferenceEntry, SettingEntry
 from .statement_entries import statement_entries

@@ -1,1 +1,0 @@
-from .pages import EXPLANATIONS as EXPLANATIONS
