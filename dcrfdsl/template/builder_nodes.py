@@ -15,18 +15,7 @@ from typing import Any, TypeAlias
 from ..foundation import plain_number, require_kind, require_list
 from ..semantics import checked_node, validated
 from ..syntax import Column, ColumnType, nodes as ex
-from .builder_terms import (
-    Call,
-    Clique,
-    Constant,
-    Expression,
-    Lexicon,
-    Term,
-    Value,
-    as_condition,
-    as_feature,
-    as_term,
-)
+from .builder_terms import Call, Clique, Constant, Expression, Lexicon, Term, Value, as_condition, as_feature, as_term
 
 Domain: TypeAlias = "Sequence[str] | int | ex.Domain | None"
 _COLUMN = re.compile(r"\s*(\w+)\s*(?::\s*(\w+)\s*(?:\(\s*(\d+)\s*\))?\s*)?")

@@ -29,11 +29,8 @@ from . import (
 )
 from .context import Context as Context, Data as Data, LocatedSpec as LocatedSpec, Rule
 
-NO_MODEL = (
-    "no-template",
-    "foreign-template",
-    "file-too-large",
-)  # problems of a file in which there is nothing to check
+# Problems of a file in which there is nothing to check.
+NO_MODEL = ("no-template", "foreign-template", "file-too-large")
 WITH_BLOCK = ("unindented-line",)  # problems whose secondary places could not be read either
 DROPPED = ("declared-twice",)  # problems of statements that were read but left out of the specification
 

@@ -10,25 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ...foundation import Diagnostic, did_you_mean, quoted_names
-from ...syntax import (
-    Apply,
-    At,
-    CliqueSpec,
-    Condition,
-    Constraint,
-    Equals,
-    FeatureGroup,
-    Here,
-    Memory,
-    Named,
-    Node,
-    Place,
-    Reference,
-    Several,
-    Site,
-    View,
-    Window,
-)
+from ...syntax import CliqueSpec, Constraint, FeatureGroup, Memory, View, nodes as ex
 from ..conditions import COUNT_LIMIT, DEEPEST, MOST_FEATURES, GroupTree, held_names, index_gaps
 from ..schema import (
     FUNCTIONS,
@@ -48,7 +30,7 @@ from .term_reader import is_whole
 RELATIONAL_OPTIONS: Mapping[str, Any] = {"link": "next", "order": "forward", "min_gap": 1, "max_gap": None}
 
 
-def _site_text(site: Site) -> str:
+def _site_text(site: ex.Site) -> str:
     return site.variable + place_text(site.place)
 
 
@@ -61,7 +43,7 @@ def window_in_site(context: Context) -> Iterator[Diagnostic]:
         for site in clique.sites:
             offsets = _several(site.place)
             if offsets is not None:
-                sites = ", ".join(_site_text(Site(variable=site.variable, place=At(offset=o))) for o in offsets[:4])
+                sites = ", ".join(site.variable + place_text(ex.At(offset=o)) for o in offsets[:4])
                 message = f"`{_site_text(site)}` is several positions, and a site is one"
                 more = ", …" if len(offsets) > 4 else ""
                 remedy = f"list the sites, `clique {sites}{more}`, or write several cliques"
@@ -74,21 +56,21 @@ def window_in_site(context: Context) -> Iterator[Diagnostic]:
                 yield context.complaint("window-in-site", message, site.place, "several positions", remedy)
 
 
-def _several(place: Place) -> list[int] | None:
+def _several(place: ex.Place) -> list[int] | None:
     match place:
-        case Window(first=first, last=last):
+        case ex.Window(first=first, last=last):
             return list(range(first, min(last, first + 4) + 1))
-        case Several(offsets=offsets):
+        case ex.Several(offsets=offsets):
             return list(offsets)
     return None
 
 
 def same_site_twice(context: Context) -> Iterator[Diagnostic]:
     for clique in context.spec.cliques:
-        seen: dict[Site, Site] = {}
+        seen: dict[ex.Site, ex.Site] = {}
         for site in clique.sites:
             here = place_offset(site.place) == 0
-            plain = site.model_copy(update={"place": Here()}) if here else site
+            plain = site.model_copy(update={"place": ex.Here()}) if here else site
             if plain in seen:
                 message = f"the site `{_site_text(site)}` stands twice in this clique"
                 # `clique chunk, chunk` is most likely meant to join neighbours
@@ -106,7 +88,7 @@ def no_anchor(context: Context) -> Iterator[Diagnostic]:
             continue
         nearest = min(offsets, key=lambda offset: (abs(offset or 0), offset))
         shifted = ", ".join(
-            site.variable + place_text(At(offset=(offset or 0) - (nearest or 0)))
+            site.variable + place_text(ex.At(offset=(offset or 0) - (nearest or 0)))
             for site, offset in zip(clique.sites, offsets, strict=True)
         )
         message = f"no site of `{', '.join(_site_text(site) for site in clique.sites)}` is at offset 0"
@@ -117,7 +99,7 @@ def no_anchor(context: Context) -> Iterator[Diagnostic]:
 def place_without_where(context: Context) -> Iterator[Diagnostic]:
     """`y[i], y[j]` has no meaning without a condition that joins i and j."""
     for clique in context.spec.cliques:
-        named = [site for site in clique.sites if isinstance(site.place, Named)]
+        named = [site for site in clique.sites if isinstance(site.place, ex.Named)]
         if not named or clique.where is not None:
             continue
         texts = [_site_text(site) for site in named]
@@ -180,19 +162,19 @@ WIDEST = 1000  # a larger window is a slip of the pen
 
 
 def bad_window(context: Context) -> Iterator[Diagnostic]:
-    places = [node.place for _, node in every_node(context.spec) if isinstance(node, Reference | Apply)]
+    places = [node.place for _, node in every_node(context.spec) if isinstance(node, ex.Reference | ex.Apply)]
     places += [site.place for site in context.sites()]
     places += [member.place for piece in context.spec.pieces for member in piece.members]
     for place in places:
-        if isinstance(place, Window) and place.first > place.last:
+        if isinstance(place, ex.Window) and place.first > place.last:
             message = f"the window `{place_text(place)}` is empty: it ends before it begins"
             remedy = f"write `[{place.last}..{place.first}]`"
             yield context.complaint("bad-window", message, place, "an empty window", remedy)
-        elif isinstance(place, Window) and place.last - place.first >= WIDEST:
+        elif isinstance(place, ex.Window) and place.last - place.first >= WIDEST:
             width = place.last - place.first + 1
             message = f"the window `{place_text(place)}` has {width} places, at most {WIDEST} are allowed"
             yield context.complaint("bad-window", message, place, "too wide")
-        elif isinstance(place, At | Named) and abs(offset := shift_of_site(place)) > WIDEST:
+        elif isinstance(place, ex.At | ex.Named) and abs(offset := shift_of_site(place)) > WIDEST:
             message = f"the offset {offset} is too far away, at most {WIDEST} is allowed"
             yield context.complaint("bad-window", message, place, "too far")
 
@@ -200,8 +182,8 @@ def bad_window(context: Context) -> Iterator[Diagnostic]:
 def window_in_condition(context: Context) -> Iterator[Diagnostic]:
     """A condition that is true or false of one assignment cannot read several positions at once."""
     for statement, node in every_node(context.spec):
-        place = node.place if isinstance(node, Reference | Apply) else None
-        if isinstance(statement, Constraint | Memory) and isinstance(place, Window | Several):
+        place = node.place if isinstance(node, ex.Reference | ex.Apply) else None
+        if isinstance(statement, Constraint | Memory) and isinstance(place, ex.Window | ex.Several):
             message = f"`{place_text(place)}` is several positions, and a condition on labels reads one at a time"
             remedy = "join the positions by `and` or `or`"
             yield context.complaint("window-in-condition", message, place, "several positions", remedy)
@@ -211,10 +193,10 @@ def unknown_position(context: Context) -> Iterator[Diagnostic]:
     """`word[i]` has a meaning only in a clique with sites `y[i], …`."""
     whole: set[int] = set()  # `word[all]`, what a function of the user's reads of a sentence
     for statement, node in every_node(context.spec):
-        place = node.place if isinstance(node, Reference | Apply) else None
-        if isinstance(node, Apply) and node.function not in FUNCTIONS and not context.named(node.function, "lexicon"):
+        place = node.place if isinstance(node, ex.Reference | ex.Apply) else None
+        if isinstance(node, ex.Apply) and node.function not in (*FUNCTIONS, *context.names("lexicon")):
             whole.update(id(one.value) for one in node.arguments if is_whole(one.value))
-        if not isinstance(place, Named) or id(node) in whole:
+        if not isinstance(place, ex.Named) or id(node) in whole:
             continue
         positions = statement.positions if isinstance(statement, CliqueSpec) else ()
         if place.position in positions:
@@ -300,7 +282,7 @@ def too_many_features(context: Context) -> Iterator[Diagnostic]:
 # relational cliques ---------------------------------------------------------------------------------------------------
 
 
-def _relational(context: Context) -> Iterator[tuple[CliqueSpec, Condition]]:
+def _relational(context: Context) -> Iterator[tuple[CliqueSpec, ex.Condition]]:
     """The cliques with a `where`, each with it."""
     return ((clique, clique.where) for clique in context.spec.cliques if clique.where is not None)
 
@@ -317,7 +299,7 @@ def two_positions(context: Context) -> Iterator[Diagnostic]:
             yield context.complaint("two-positions", message, clique.sites[0], "not two positions", remedy)
             continue
         for site in clique.sites:
-            if not isinstance(site.place, Named):
+            if not isinstance(site.place, ex.Named):
                 first, second = clique.positions
                 message = f"the site `{_site_text(site)}` stands at neither of the joined positions"
                 remedy = f"write `{site.variable}[{first}]` or `{site.variable}[{second}]`"
@@ -332,15 +314,16 @@ def place_of_each_term(context: Context) -> Iterator[Diagnostic]:
                 yield from _unplaced(context, clique, part, False)
 
 
-def _unplaced(context: Context, clique: CliqueSpec, node: Node, inside: bool) -> Iterator[Diagnostic]:
+def _unplaced(context: Context, clique: CliqueSpec, node: ex.Node, inside: bool) -> Iterator[Diagnostic]:
     """inside: in a call whose place is a named position: `lower(word)[i]`."""
-    if isinstance(node, Reference | Apply) and not is_whole(node):  # a function of the user's reads a whole sentence
-        if isinstance(node.place, Named):
+    # `word[all]` is what a function of the user's reads of a sentence
+    if isinstance(node, ex.Reference | ex.Apply) and not is_whole(node):
+        if isinstance(node.place, ex.Named):
             if inside:
                 message = f"`{place_text(node.place)}` stands inside a call that has a position of its own"
                 yield context.complaint("two-places", message, node.place, "one of them is enough")
             inside = True
-        elif isinstance(node, Reference) and not inside and _is_read(context, node.name):
+        elif isinstance(node, ex.Reference) and not inside and _is_read(context, node.name):
             first, second = clique.positions
             message = f"`{node.name}{place_text(node.place)}` is read at neither of the joined positions"
             remedy = f"write `{node.name}[{first}]` or `{node.name}[{second}]`"
@@ -374,8 +357,8 @@ def no_equality(context: Context) -> Iterator[Diagnostic]:
             continue
         if clique.order == "forward" and index_gaps(context.spec, where, clique.positions)[1] is not None:
             continue
-        equalities = (part for part in conjuncts(where) if isinstance(part, Equals) and not part.negated)
-        named = ({place.position for place in term_places(part) if isinstance(place, Named)} for part in equalities)
+        equalities = (part for part in conjuncts(where) if isinstance(part, ex.Equals) and not part.negated)
+        named = ({place.position for place in term_places(part) if isinstance(place, ex.Named)} for part in equalities)
         if any(len(positions) == 2 for positions in named):
             continue
         first, second = clique.positions
@@ -384,8 +367,8 @@ def no_equality(context: Context) -> Iterator[Diagnostic]:
         yield context.warning("no-equality", message, where, "joins by trying", remedy)
 
 
-def _number(context: Context, value: int | Reference | None) -> int | None:
-    settled = plain(context.spec.settled(value)) if isinstance(value, Reference) else value
+def _number(context: Context, value: int | ex.Reference | None) -> int | None:
+    settled = plain(context.spec.settled(value)) if isinstance(value, ex.Reference) else value
     return settled if isinstance(settled, int) else None
 
 

@@ -19,24 +19,15 @@ from ...foundation import Diagnostic, Span, SpellingGuesses, did_you_mean, is_pi
 from ...syntax import (
     KEYWORDS,
     SYNONYMS as WORDS_FOR,
-    Cardinality,
     CliqueSpec,
     Constraint,
-    Domain,
-    Enumerated,
-    Feature,
     FeatureGroup,
     Label as LabelSpec,
     Latent,
     Memory,
-    Node,
-    Scheme,
-    Site,
-    StateFile,
     Statement,
-    StatesOf,
     View,
-    label_at,
+    nodes as ex,
 )
 from ..conditions import BOOLEAN
 from ..schema import SCHEMES, ModelSpec, nodes, scheme_states, value_if_nodes
@@ -46,7 +37,7 @@ if TYPE_CHECKING:
 
 Severity: TypeAlias = Literal["error", "warning", "note"]
 Rule: TypeAlias = "Callable[[Context], Iterable[Diagnostic]]"
-At: TypeAlias = Node | Span | None  # what a message points at; None points at the file
+At: TypeAlias = ex.Node | Span | None  # what a message points at; None points at the file
 Others: TypeAlias = Iterable[tuple[At, str]]  # what it points at besides, with a few words each
 
 COLUMN = "column"
@@ -97,7 +88,7 @@ class Declared:
 
     kind: str
     place: Span
-    entry: Node
+    entry: ex.Node
 
 
 @dataclass
@@ -135,8 +126,8 @@ class Context:
         severity: Severity = "error",
     ) -> Diagnostic:
         """A diagnostic at a place, with further places and their words; places that no text has are left out."""
-        here = label_at(at, words)
-        there = tuple(label for other, text in others if (label := label_at(other, text)) is not None)
+        here = ex.label_at(at, words)
+        there = tuple(label for other, text in others if (label := ex.label_at(other, text)) is not None)
         return Diagnostic(slug, message, here, there, help, severity, self.main_file if here is None else None)
 
     def warning(
@@ -212,7 +203,7 @@ class Context:
                 places.setdefault(site.variable, site.place_of("variable"))
         return places
 
-    def sites(self) -> Iterator[Site]:
+    def sites(self) -> Iterator[ex.Site]:
         """The sites of cliques, then those of pieces."""
         for clique in self.spec.cliques:
             yield from clique.sites
@@ -238,13 +229,13 @@ class Context:
             passed.append(lender)
             entry = self.named(lender, "label", "latent variable", "memory")
             domain = getattr(entry.entry, "domain", None) if entry else None
-            lender = domain.variable if isinstance(domain, StatesOf) else None
+            lender = domain.variable if isinstance(domain, ex.StatesOf) else None
         for borrower in reversed(passed):  # the states of its lender are known by now
             entry = self.named(borrower, "label", "latent variable", "memory")
             self._states[borrower] = self.declared_states(entry.entry) if entry else None
         return self._states[name]
 
-    def declared_states(self, variable: Node) -> tuple[str, ...] | None:
+    def declared_states(self, variable: ex.Node) -> tuple[str, ...] | None:
         """The states that a variable's declaration gives it."""
         if not isinstance(variable, LabelSpec | Latent | Memory):
             return None
@@ -254,17 +245,17 @@ class Context:
         others = variable.others if isinstance(variable, LabelSpec) else None
         return (*states, others) if states is not None and others is not None and others not in states else states
 
-    def _domain_states(self, domain: Domain, name: str) -> tuple[str, ...] | None:
+    def _domain_states(self, domain: ex.Domain, name: str) -> tuple[str, ...] | None:
         match domain:
-            case Enumerated(states=states):
+            case ex.Enumerated(states=states):
                 return tuple(dict.fromkeys(states))
-            case Cardinality(count=count):
+            case ex.Cardinality(count=count):
                 return tuple(str(state) for state in range(min(count, 10_000)))
-            case Scheme(name=scheme, types=types) if types and scheme in SCHEMES:
+            case ex.Scheme(name=scheme, types=types) if types and scheme in SCHEMES:
                 return scheme_states(scheme, types)
-            case StateFile(path=path):
+            case ex.StateFile(path=path):
                 return self._file_states(name, path)
-            case StatesOf(variable=variable):
+            case ex.StatesOf(variable=variable):
                 return self.states(variable)
         return None
 
@@ -339,7 +330,7 @@ def _declared_words(statement: str) -> set[str]:
 # every node of a specification ----------------------------------------------------------------------------------------
 
 
-def every_feature(spec: ModelSpec) -> Iterator[tuple[FeatureGroup | CliqueSpec, Feature]]:
+def every_feature(spec: ModelSpec) -> Iterator[tuple[FeatureGroup | CliqueSpec, ex.Feature]]:
     """The entries of all feature lists, of the groups, then of the cliques, each with the statement that has it."""
     holders: tuple[FeatureGroup | CliqueSpec, ...] = (*spec.groups, *spec.cliques)
     for holder in holders:
@@ -347,7 +338,7 @@ def every_feature(spec: ModelSpec) -> Iterator[tuple[FeatureGroup | CliqueSpec, 
             yield holder, feature
 
 
-def every_node(spec: ModelSpec) -> Iterator[tuple[Statement, Node]]:
+def every_node(spec: ModelSpec) -> Iterator[tuple[Statement, ex.Node]]:
     """Every node in features, conditions, memories and views, outermost first, each with the statement that has it."""
     for holder, feature in every_feature(spec):
         yield from ((holder, node) for node in nodes(feature))
@@ -361,7 +352,7 @@ def every_node(spec: ModelSpec) -> Iterator[tuple[Statement, Node]]:
         yield from ((derived, node) for node in value_if_nodes(derived.value))
 
 
-def constraint_nodes(constraint: Constraint) -> Iterator[Node]:
+def constraint_nodes(constraint: Constraint) -> Iterator[ex.Node]:
     """Everything in the conditions of a constraint."""
     yield from nodes(constraint.condition)
     if constraint.when is not None:

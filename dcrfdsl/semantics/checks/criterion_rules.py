@@ -12,28 +12,9 @@ from collections.abc import Collection, Iterator
 
 from ...foundation import DcrfError, Diagnostic
 from ...syntax import Apply, CliqueSpec, Here, Reference
+from .. import settings
 from ..conditions import obstacles
 from ..schema import nodes, shift_of_site
-from ..settings import (
-    INFERENCE,
-    LOSSES,
-    MARGIN_LOSSES,
-    SMOOTH,
-    AdaboostSettings,
-    CostLoss,
-    ExponentialSettings,
-    HmmSettings,
-    HmsvmSettings,
-    LabelLoss,
-    MceSettings,
-    MeasureLoss,
-    NoPrior,
-    PerceptronSettings,
-    SegmentsLoss,
-    SequenceLoss,
-    decoding,
-    state_costs,
-)
 from .checked_stages import EXACT, StageView, running_statements, stage_views, stages_of
 from .context import LABEL_KINDS, At, Context, Rule, listed
 from .training_rules import needs_segments, not_measurable
@@ -41,19 +22,19 @@ from .training_rules import needs_segments, not_measurable
 
 def mce_labels(context: Context) -> Iterator[Diagnostic]:
     """A loss names labels; one that counts segments names labels with segments."""
-    for stage, settings in stages_of(context, MceSettings):
+    for stage, criterion in stages_of(context, settings.MceSettings):
         at = stage.place("loss")
-        if isinstance(settings.loss, LabelLoss | MeasureLoss) and not settings.loss.labels:
-            method = settings.loss.method
+        if isinstance(criterion.loss, settings.LabelLoss | settings.MeasureLoss) and not criterion.loss.labels:
+            method = criterion.loss.method
             known = context.names("label")
             message = f"`{method}` does not say what it measures"
             remedy = f"write `{method}({next(iter(known))})`" if known else None
             yield context.complaint("bad-argument", message, at, "of which label?", remedy)
             continue
-        for loss, name, where in _names_in_loss(stage, LOSSES):
+        for loss, name, where in _names_in_loss(stage, settings.LOSSES):
             if context.named(name, "label") is None:
                 yield from not_measurable(context, loss, name, "label", where)
-            elif issubclass(LOSSES[loss], MeasureLoss):
+            elif issubclass(settings.LOSSES[loss], settings.MeasureLoss):
                 yield from needs_segments(context, name, where, loss)
 
 
@@ -69,36 +50,36 @@ def _names_in_loss(stage: StageView, losses: Collection[str]) -> Iterator[tuple[
 
 def mce_settings(context: Context) -> Iterator[Diagnostic]:
     """Settings that exclude each other."""
-    for stage, settings in stages_of(context, MceSettings):
-        loss = settings.loss.method
-        of_spans = math.isfinite(settings.psi) and not isinstance(settings.loss, SequenceLoss)
+    for stage, criterion in stages_of(context, settings.MceSettings):
+        loss = criterion.loss.method
+        of_spans = math.isfinite(criterion.psi) and not isinstance(criterion.loss, settings.SequenceLoss)
         if of_spans and not _is_chain(context):
             message = (
-                f"`loss = {loss}` with `psi = {settings.psi:g}` sums over the states of a span, which one label with "
+                f"`loss = {loss}` with `psi = {criterion.psi:g}` sums over the states of a span, which one label with "
                 "cliques of neighbours has"
             )
             remedy = "write `psi = inf`, or `loss = sequence`"
             yield context.complaint("loss-settings", message, stage.place("psi"), "not on this graph", remedy)
-        if of_spans and settings.normalise:
+        if of_spans and criterion.normalise:
             message = f"`normalise` is of wrong labellings of a sentence, and `loss = {loss}` compares spans"
             at = stage.place("normalise")
             yield context.complaint("loss-settings", message, at, "not with this loss", "leave it out")
-        if isinstance(settings.loss, MeasureLoss) and settings.smoothing.method != "sigmoid":
-            message = f"`{loss}` counts from 0 to 1, and `{settings.smoothing.method}` has no upper end"
+        if isinstance(criterion.loss, settings.MeasureLoss) and criterion.smoothing.method != "sigmoid":
+            message = f"`{loss}` counts from 0 to 1, and `{criterion.smoothing.method}` has no upper end"
             at = stage.place("smoothing")
             yield context.complaint("loss-settings", message, at, "not with this loss", "write `sigmoid`")
-        if stage.written("segments") is not None and not isinstance(settings.loss, MeasureLoss):
+        if stage.written("segments") is not None and not isinstance(criterion.loss, settings.MeasureLoss):
             message = f"`segments` says when a segment is right, and `loss = {loss}` counts none"
             remedy = "leave it out, or write `loss = fscore(…)`"
             at = stage.place("segments")
             yield context.warning("idle-setting", message, at, "no effect", remedy)
-        if settings.measure == "difference" and not isinstance(settings.loss, SequenceLoss):
+        if criterion.measure == "difference" and not isinstance(criterion.loss, settings.SequenceLoss):
             message = f"`measure = difference` is of probabilities of whole sentences, and `{loss}` is not"
             remedy = "write `measure = softmax`, or `loss = sequence`"
             yield context.complaint("loss-settings", message, stage.place("measure"), "not with this loss", remedy)
-        if math.isfinite(settings.psi):
-            yield from takes_exact(context, stage, f"`psi = {settings.psi:g}`", "`psi = inf`")
-        elif settings.measure == "difference":
+        if math.isfinite(criterion.psi):
+            yield from takes_exact(context, stage, f"`psi = {criterion.psi:g}`", "`psi = inf`")
+        elif criterion.measure == "difference":
             yield from takes_exact(context, stage, "`measure = difference`", "`measure = softmax`")
 
 
@@ -115,22 +96,22 @@ def _is_chain(context: Context) -> bool:
 
 def single_sentences(context: Context) -> Iterator[Diagnostic]:
     """Steps after single sentences need errors that one exact pass counts; elsewhere each step would decode anew."""
-    for stage, settings in stages_of(context, MceSettings):
+    for stage, criterion in stages_of(context, settings.MceSettings):
         if stage.optimizer not in ("sgd", "gpd"):
             continue
         method, _ = stage.inference
-        if math.isfinite(settings.psi) and isinstance(settings.loss, SequenceLoss):
-            why, remedy = f"`psi = {settings.psi:g}`", "`psi = inf`"
-        elif settings.measure == "difference":
+        if math.isfinite(criterion.psi) and isinstance(criterion.loss, settings.SequenceLoss):
+            why, remedy = f"`psi = {criterion.psi:g}`", "`psi = inf`"
+        elif criterion.measure == "difference":
             why, remedy = "`measure = difference`", "`measure = softmax`"
-        elif method in INFERENCE and method not in EXACT:
+        elif method in settings.INFERENCE and method not in EXACT:
             why, remedy = f"`{method}`", "`infer = exact` in the stage"
-        elif isinstance(settings.loss, SequenceLoss) and context.spec.latents:
+        elif isinstance(criterion.loss, settings.SequenceLoss) and context.spec.latents:
             why, remedy = "latent variables", "`loss = label(…)`"
         else:
             continue
         message = f"`{stage.optimizer}` takes a step after each sentence, and `mce` with {why} has no such steps"
-        remedy = f"write {remedy}, or train by {listed([*SMOOTH, 'quickprop'])}"
+        remedy = f"write {remedy}, or train by {listed([*settings.SMOOTH, 'quickprop'])}"
         at = stage.place("optimizer")
         yield context.complaint("cannot-train", message, at, "not by this", remedy, stage.of_criterion)
 
@@ -139,7 +120,7 @@ def unread_labels(context: Context) -> Iterator[Diagnostic]:
     """A loss that names some labels asks nothing of the gold values of the others."""
     for stage in stage_views(context):
         criterion = stage.settings.criterion
-        if not isinstance(criterion, MceSettings | HmsvmSettings):
+        if not isinstance(criterion, settings.MceSettings | settings.HmsvmSettings):
             continue
         named = getattr(criterion.loss, criterion.loss.names, ()) if criterion.loss.names else ()
         if not named or any(context.named(name, "label") is None for name in named):
@@ -154,7 +135,7 @@ def unread_labels(context: Context) -> Iterator[Diagnostic]:
 def _unread(context: Context, stage: StageView, named: tuple[str, ...], label: str) -> tuple[str, str]:
     """What follows for a label that a loss of `named` labels leaves out, and what to do."""
     criterion = stage.settings.criterion
-    if isinstance(criterion, HmsvmSettings):
+    if isinstance(criterion, settings.HmsvmSettings):
         remedy = "write `loss = hamming` or `loss = zero_one`, which count every label"
         return f"`loss = {criterion.loss.method}` asks no margin of `{label}`, whose weights may stay 0", remedy
     remedy = f"name it in the loss, as in `label({', '.join([*named, label])})`"
@@ -173,11 +154,11 @@ def _is_of(clique: CliqueSpec, label: str) -> bool:
 
 def _stays(stage: StageView, label: str) -> bool:
     """Whether a later stage of `mce` leaves the weights of a label's cliques as they are: none of them has a prior."""
-    if stage.after is None or isinstance(stage.settings.criterion, HmsvmSettings):
+    if stage.after is None or isinstance(stage.settings.criterion, settings.HmsvmSettings):
         return False
     priors, general = stage.settings.clique_priors, stage.settings.prior
     cliques = [clique for clique in stage.context.spec.cliques if _is_of(clique, label)]
-    return all(isinstance(priors.get(clique.label, general), NoPrior) for clique in cliques)
+    return all(isinstance(priors.get(clique.label, general), settings.NoPrior) for clique in cliques)
 
 
 # `hmsvm` --------------------------------------------------------------------------------------------------------------
@@ -185,52 +166,52 @@ def _stays(stage: StageView, label: str) -> bool:
 
 def margin_labels(context: Context) -> Iterator[Diagnostic]:
     """The losses `hamming`, `cost` and `segments` name labels only; `segments` names some, with segments."""
-    for stage, settings in stages_of(context, HmsvmSettings):
-        if isinstance(settings.loss, SegmentsLoss) and not settings.loss.labels:
+    for stage, criterion in stages_of(context, settings.HmsvmSettings):
+        if isinstance(criterion.loss, settings.SegmentsLoss) and not criterion.loss.labels:
             known = context.names("label")
             remedy = f"write `segments({next(iter(known))})`" if known else None
             message = "`segments` does not say what it measures"
             yield context.complaint("bad-argument", message, stage.place("loss"), "of which label?", remedy)
             continue
-        for loss, name, where in _names_in_loss(stage, MARGIN_LOSSES):
+        for loss, name, where in _names_in_loss(stage, settings.MARGIN_LOSSES):
             if context.named(name, "label") is None:
                 yield from not_measurable(context, loss, name, "label", where)
-            elif loss == SegmentsLoss.method:
+            elif loss == settings.SegmentsLoss.method:
                 yield from needs_segments(context, name, where, f"loss = {loss}", "hamming")
 
 
 def pair_costs(context: Context) -> Iterator[Diagnostic]:
     """The loss `cost` names one label, and pairs of its states."""
-    for stage, settings in stages_of(context, HmsvmSettings):
-        if not isinstance(settings.loss, CostLoss):
+    for stage, criterion in stages_of(context, settings.HmsvmSettings):
+        if not isinstance(criterion.loss, settings.CostLoss):
             continue
         at = stage.place("loss")
-        if len(settings.loss.labels) != 1:
+        if len(criterion.loss.labels) != 1:
             message = "`cost` takes one label, then texts of a gold state, a predicted state and a number"
             remedy = f'for example `cost({next(iter(context.names("label")), "LABEL")}, "A B 2")`'
             yield context.complaint("bad-argument", message, at, help=remedy)
             continue
-        declared = context.states(settings.loss.labels[0])
-        found = {state for text in settings.loss.costs for state in text.split()[:2]} - {"*"}
+        declared = context.states(criterion.loss.labels[0])
+        found = {state for text in criterion.loss.costs for state in text.split()[:2]} - {"*"}
         try:
-            state_costs(settings.loss, declared if declared is not None else sorted(found))
+            settings.state_costs(criterion.loss, declared if declared is not None else sorted(found))
         except ValueError as error:
-            message = f'`"{error}"` is no pair of states of `{settings.loss.labels[0]}` and what it costs'
+            message = f'`"{error}"` is no pair of states of `{criterion.loss.labels[0]}` and what it costs'
             remedy = 'write `"GOLD PREDICTED NUMBER"`, the number from 0 to 1e6, with `*` for any state'
             yield context.complaint("bad-argument", message, at, "in this loss", remedy)
 
 
 def exact_decoding(context: Context) -> Iterator[Diagnostic]:
     """`slack = labelling` lists labellings, and `loss = segments` follows segments, by exact inference."""
-    for stage, settings in stages_of(context, HmsvmSettings):
+    for stage, criterion in stages_of(context, settings.HmsvmSettings):
         method, at = stage.inference
-        if method not in INFERENCE or method in EXACT:
+        if method not in settings.INFERENCE or method in EXACT:
             continue
         for key, asked, what, remedy in (
-            ("slack", settings.slack == "labelling", "`slack = labelling` lists the best labellings",
+            ("slack", criterion.slack == "labelling", "`slack = labelling` lists the best labellings",
              "`slack = sequence`"),
-            ("loss", isinstance(settings.loss, SegmentsLoss), "`loss = segments` follows segments from end to end",
-             "`loss = hamming`"),
+            ("loss", isinstance(criterion.loss, settings.SegmentsLoss),
+             "`loss = segments` follows segments from end to end", "`loss = hamming`"),
         ):  # fmt: skip
             if asked:
                 message = f"{what}, which `exact` does and `{method}` does not"
@@ -240,9 +221,9 @@ def exact_decoding(context: Context) -> Iterator[Diagnostic]:
 
 
 def slacks(context: Context) -> Iterator[Diagnostic]:
-    """With `slack = sequence` the settings of the list of labellings are idle."""
-    for stage, settings in stages_of(context, HmsvmSettings):
-        for key in ("most", "weight") if settings.slack == "sequence" else ():
+    """With `slack = sequence` the criterion of the list of labellings are idle."""
+    for stage, criterion in stages_of(context, settings.HmsvmSettings):
+        for key in ("most", "weight") if criterion.slack == "sequence" else ():
             at = stage.written(key)
             if at is not None:
                 message = f"`{key}` changes nothing without `slack = labelling`"
@@ -251,7 +232,7 @@ def slacks(context: Context) -> Iterator[Diagnostic]:
 
 def kernels(context: Context) -> Iterator[Diagnostic]:
     """A kernel compares positions by the features of a clique of one label there."""
-    for stage, _ in stages_of(context, HmsvmSettings):
+    for stage, _ in stages_of(context, settings.HmsvmSettings):
         for name in stage.settings.clique_kernels:
             at = stage.place("kernel", name)
             clique = next(candidate for candidate in context.spec.cliques if candidate.label == name)
@@ -281,7 +262,8 @@ def what_follows(context: Context) -> Iterator[Diagnostic]:
     """An earlier stage has no effect on `hmsvm`, whose dual starts at 0. No stage can continue from the weights of the
     positions of a kernel.
     """
-    compared = {stage.stage.label for stage, _ in stages_of(context, HmsvmSettings) if stage.settings.clique_kernels}
+    machines = (stage for stage, _ in stages_of(context, settings.HmsvmSettings))
+    compared = {stage.stage.label for stage in machines if stage.settings.clique_kernels}
     hidden = bool(context.spec.latents) or any(label.missing for label in context.spec.labels)
     for stage in running_statements(context):
         after, at = stage.after, stage.place_of("after")
@@ -302,7 +284,7 @@ def countable(context: Context) -> Iterator[Diagnostic]:
     sites = [site.variable for clique in context.spec.cliques for site in clique.sites]
     if any((entry := context.named(name)) is None or entry.kind not in LABEL_KINDS for name in sites):
         return  # `name_rules` reports it
-    for stage, criterion in stages_of(context, HmmSettings):
+    for stage, criterion in stages_of(context, settings.HmmSettings):
         for found in obstacles(context.spec, criterion.order):
             others = stage.of_criterion
             yield context.complaint("cannot-count", found.message, found.place, found.words, found.remedy, others)
@@ -313,7 +295,7 @@ def countable(context: Context) -> Iterator[Diagnostic]:
 
 def voting(context: Context) -> Iterator[Diagnostic]:
     """`vote` keeps all weights, and needs a whole labelling to vote on."""
-    for stage, criterion in stages_of(context, PerceptronSettings):
+    for stage, criterion in stages_of(context, settings.PerceptronSettings):
         voters = stage.written("voters")
         if criterion.vote:
             yield from _voted(stage)
@@ -332,7 +314,7 @@ def _voted(stage: StageView) -> Iterator[Diagnostic]:
         message = "`patience` keeps the weights of one iteration, and `vote = yes` those of all"
         yield context.complaint("vote-settings", message, at, "not with `vote`", "set `epochs`", [vote])
     try:
-        decode = decoding(context.spec, stage.stage.label)
+        decode = settings.decoding(context.spec, stage.stage.label)
     except DcrfError:  # `setting_rules` reports it
         return
     if decode != "joint":
@@ -350,7 +332,7 @@ def all_wrong_labellings(context: Context) -> Iterator[Diagnostic]:
     """Sums over all wrong labellings must be exact, because an approximate log Z may lie below the gold score. So
     training always uses `exact`.
     """
-    for stage, _ in stages_of(context, AdaboostSettings, ExponentialSettings):
+    for stage, _ in stages_of(context, settings.AdaboostSettings, settings.ExponentialSettings):
         yield from takes_exact(context, stage, f"`{stage.criterion}`")
 
 
@@ -360,7 +342,7 @@ def takes_exact(context: Context, stage: StageView, what: str, otherwise: str = 
     `otherwise`: a setting with which it would use the written method.
     """
     method, at = stage.inference
-    if method not in INFERENCE or method in EXACT or not INFERENCE[method].gives_log_z:
+    if method not in settings.INFERENCE or method in EXACT or not settings.INFERENCE[method].gives_log_z:
         return
     message = f"{what} sums over all wrong labellings, so this stage trains under `exact` and not `{method}`"
     remedy = "write `infer = exact` in the stage to say so" + (f", or {otherwise}" if otherwise else "")
@@ -369,7 +351,7 @@ def takes_exact(context: Context, stage: StageView, what: str, otherwise: str = 
 
 def hidden_labels(context: Context) -> Iterator[Diagnostic]:
     """Boosting counts the features of one known labelling."""
-    for stage, _ in stages_of(context, AdaboostSettings):
+    for stage, _ in stages_of(context, settings.AdaboostSettings):
         for latent in context.spec.latents[:1]:
             message = f"`adaboost` needs labels that are all known, and `{latent.name}` is latent"
             remedy = "train by `exponential`, which sums it out"
@@ -379,7 +361,7 @@ def hidden_labels(context: Context) -> Iterator[Diagnostic]:
 
 def idle_division(context: Context) -> Iterator[Diagnostic]:
     """`weight = uniform` divides among the wrong labellings already, so `divide` adds nothing."""
-    for stage, criterion in stages_of(context, AdaboostSettings):
+    for stage, criterion in stages_of(context, settings.AdaboostSettings):
         at = stage.written("divide")
         if criterion.weight == "uniform" and at is not None:
             message = "`divide` changes nothing without a number as `weight`: `uniform` is divided by itself"

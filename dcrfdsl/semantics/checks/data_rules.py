@@ -12,22 +12,7 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from ...foundation import Diagnostic, LazyModule, did_you_mean, quoted_names
-from ...syntax import (
-    NUMERIC,
-    Cardinality,
-    Column,
-    ColumnType,
-    Cross,
-    DataSpec,
-    Enumerated,
-    InSet,
-    Is,
-    Label,
-    Learned,
-    Reference,
-    Scheme,
-    StatesOf,
-)
+from ...syntax import NUMERIC, Column, ColumnType, DataSpec, Label, nodes as ex
 from ..schema import SCHEMES, ModelSpec, learn_types, plain, read_cell, scheme_states, split_state
 from ..settings import SentenceImportance, TokenImportance, stage_settings
 from .context import At, Context, Data, Others, Rule, constraint_nodes, every_feature, every_node, listed
@@ -162,9 +147,9 @@ def labels_of_spans(context: Context) -> Iterator[Diagnostic]:
         return
     of_spans = {column.name: column for column in data.columns if column.source == "spans"}
     for label in context.spec.labels:
-        states = label.domain.states if isinstance(label.domain, Enumerated) else ()
+        states = label.domain.states if isinstance(label.domain, ex.Enumerated) else ()
         are_marks = all(any(split_state(name, state) is not None for name in SCHEMES) for state in states)
-        fits = not isinstance(label.domain, Cardinality) and are_marks
+        fits = not isinstance(label.domain, ex.Cardinality) and are_marks
         if label.name in of_spans and data.format == "spans" and not fits:
             message = f"label `{label.name}` is read from spans, and its states mark no segments"
             there: Others = [(of_spans[label.name], "read from spans")]
@@ -213,8 +198,8 @@ def numbers_as_texts(context: Context) -> Iterator[Diagnostic]:
     listed_alone = {
         factor.name
         for _, feature in every_feature(context.spec)
-        for factor in (feature.factors if isinstance(feature, Cross) else (feature,))
-        if isinstance(factor, Reference)
+        for factor in (feature.factors if isinstance(feature, ex.Cross) else (feature,))
+        if isinstance(factor, ex.Reference)
     }
     for column in context.spec.data.columns:
         if column.type.name != "str" or column.name not in listed_alone or column.name not in context.data.columns:
@@ -260,29 +245,25 @@ def unseen_states(context: Context) -> Iterator[Diagnostic]:
     """States, and types of segments, that a label declares and the training data lacks."""
     for label in context.spec.labels:
         states, occurring = context.states(label.name), _occurring(context, label)
-        if states is None or occurring is None or isinstance(label.domain, StatesOf):
+        if states is None or occurring is None or isinstance(label.domain, ex.StatesOf):
             continue
         known = frozenset(states)
         have = {text if text in known or label.others is None else label.others for text in occurring}
-        types = label.domain.types if isinstance(label.domain, Scheme) else ()
+        types = label.domain.types if isinstance(label.domain, ex.Scheme) else ()
         wanted = types or tuple(state for state in states if state != label.missing)
-        absent = [one for one in wanted if have.isdisjoint(_states_of(label, one))]
+        states_of: dict[str, Collection[str]] = {one: (one,) for one in wanted}
+        if isinstance(label.domain, ex.Scheme):
+            states_of = {one: {*scheme_states(label.domain.name, (one,))} - {"O"} for one in wanted}
+        absent = [one for one in wanted if have.isdisjoint(states_of[one])]
         if absent:
             yield _unseen(context, label, absent, wanted, occurring)
-
-
-def _states_of(label: Label, one: str) -> Collection[str]:
-    """The states of a type of segments; of a state, the state itself."""
-    if not isinstance(label.domain, Scheme):
-        return (one,)
-    return [state for state in scheme_states(label.domain.name, (one,)) if state != "O"]
 
 
 def _unseen(
     context: Context, label: Label, absent: Sequence[str], wanted: Sequence[str], occurring: Sequence[str]
 ) -> Diagnostic:
     assert context.data is not None
-    what = "type" if isinstance(label.domain, Scheme) else "state"
+    what = "type" if isinstance(label.domain, ex.Scheme) else "state"
     few = ", ".join(f"`{one}`" for one in absent[:SHOWN])
     shown = listed(absent) if len(absent) <= SHOWN else f"{few} and {len(absent) - SHOWN} more"
     of = f"of `{label.name}` never {'occurs' if len(absent) == 1 else 'occur'} in `{context.data.file}`"
@@ -296,7 +277,7 @@ def _unseen(
     guess = next((near for one in absent[:SHOWN] if (near := did_you_mean(one, values))), None)
     remedy = f"did you mean `{guess}`?" if guess else "remove what the data does not have: it is never predicted"
     types = learn_types("bioes", occurring)[0]
-    if not isinstance(label.domain, Scheme) and not set(types).isdisjoint(absent):
+    if not isinstance(label.domain, ex.Scheme) and not set(types).isdisjoint(absent):
         remedy = f"the data has segments of these types: write `label {label.name} in bio({', '.join(types)})`"
     return context.warning("unseen-state", message, label.place_of("domain"), "not in the data", remedy)
 
@@ -328,9 +309,9 @@ def unseen_in_constraints(context: Context) -> Iterator[Diagnostic]:
     told: set[tuple[str, str]] = set()
     for constraint in context.spec.constraints if learned else ():
         for node in constraint_nodes(constraint):
-            if not isinstance(node, Is | InSet) or not isinstance(node.term, Reference):
+            if not isinstance(node, ex.Is | ex.InSet) or not isinstance(node.term, ex.Reference):
                 continue
-            known, named = learned.get(node.term.name), (node.state,) if isinstance(node, Is) else node.states
+            known, named = learned.get(node.term.name), (node.state,) if isinstance(node, ex.Is) else node.states
             for state in named if known is not None else ():
                 if known and state not in known and (node.term.name, state) not in told:
                     told.add((node.term.name, state))
@@ -348,9 +329,9 @@ def _not_learned(context: Context, label: str, state: str, known: Sequence[str],
 def _learned(label: Label, occurring: Sequence[str]) -> tuple[str, ...] | None:
     """The states that the data teaches a label without declared states."""
     states: Sequence[str] = ()
-    if isinstance(label.domain, Scheme):
+    if isinstance(label.domain, ex.Scheme):
         states = scheme_states(label.domain.name, learn_types(label.domain.name, occurring)[0])
-    elif isinstance(label.domain, Learned):
+    elif isinstance(label.domain, ex.Learned):
         states = occurring
     return tuple(dict.fromkeys((*states, *([] if label.others is None else [label.others])))) or None
 
@@ -375,7 +356,7 @@ def spare_columns(spec: ModelSpec) -> tuple[str, ...]:
         importance = stage_settings(spec, stage.label).importance
         if isinstance(importance, SentenceImportance | TokenImportance):
             counted.update(importance.columns)
-    read = {node.name for _, node in every_node(spec) if isinstance(node, Reference)} if counted else set()
+    read = {node.name for _, node in every_node(spec) if isinstance(node, ex.Reference)} if counted else set()
     columns = spec.data.columns if spec.data else ()
     return tuple(column.name for column in columns if column.name in counted - read)
 

@@ -14,57 +14,24 @@ from typing import Any
 
 from ...foundation import DcrfError, Diagnostic
 from ...syntax import Cardinality, Column, Enumerated, Label as LabelSpec, Learned, Scheme, shown
+from .. import settings
 from ..schema import RANGES, SCHEMES, read_range
-from ..settings import (
-    DEFAULT_STAGE,
-    PIECES,
-    SMOOTH,
-    STEPWISE,
-    TRAINED_BY,
-    TREATS,
-    WITHOUT_PENALTY,
-    AdaboostSettings,
-    ExponentialSettings,
-    GaussianPrior,
-    GroupLassoPrior,
-    HmsvmSettings,
-    IisSettings,
-    InduceSettings,
-    LabelLoss,
-    LikelihoodSettings,
-    LikelyCases,
-    MarginalSettings,
-    MceSettings,
-    MeasureLoss,
-    PerceptronSettings,
-    PieceSettings,
-    Prior,
-    RescaleSettings,
-    SentenceImportance,
-    Shape,
-    StateImportance,
-    bounding_decoding,
-    decode_statement,
-    inference_settings,
-    stage_settings,
-    state_factors,
-)
 from .checked_stages import EXACT, StageView, running_stages, stage_views, stages_of, without_stage_order
 from .context import COLUMN, At, Context, Others, Rule, a, listed
 from .training_rules import not_measurable
 
 
 def inference_and_decoding(context: Context) -> Iterator[Diagnostic]:
-    yield from _problems(lambda: inference_settings(context.spec))
-    yield from _problems(lambda: decode_statement(context.spec))
+    yield from _problems(lambda: settings.inference_settings(context.spec))
+    yield from _problems(lambda: settings.decode_statement(context.spec))
 
 
 def stages(context: Context) -> Iterator[Diagnostic]:
     """The stages that run; a broken chain (`training_rules`) must not hide their problems."""
     loose = without_stage_order(context)
     for n in running_stages(context):
-        label = loose.stages[n].label if loose.stages else DEFAULT_STAGE.label
-        problems = _problems(lambda label=label: stage_settings(loose, label))  # type: ignore[misc]
+        label = loose.stages[n].label if loose.stages else settings.DEFAULT_STAGE.label
+        problems = _problems(lambda label=label: settings.stage_settings(loose, label))  # type: ignore[misc]
         # a constant whose statement could not be read
         yield from (d for d in problems if d.primary is None or not context.may_be_lost(d.primary.span.text))
 
@@ -80,16 +47,8 @@ def domains(context: Context) -> Iterator[Diagnostic]:
     for variable in context.variables():
         at = domain = variable.domain
         match domain:
-            case Enumerated(states=states):
-                first: dict[str, int] = {}
-                for n, state in enumerate(states):
-                    if first.setdefault(state, n) != n:
-                        there = [(domain.place_of("states", first[state]), "first here")]
-                        message, here = (
-                            f"state `{state}` of `{variable.name}` stands twice",
-                            domain.place_of("states", n),
-                        )
-                        yield context.complaint("state-twice", message, here, "again here", others=there)
+            case Enumerated():
+                yield from _given_twice(context, variable.name, domain, "states", "state")
             case Cardinality(count=count) if not 1 <= count <= 10_000:
                 message = f"`{variable.name}` cannot have {count} states: expected 1 to 10000"
                 yield context.complaint("bad-setting", message, at, "expected 1 to 10000")
@@ -98,16 +57,19 @@ def domains(context: Context) -> Iterator[Diagnostic]:
                 remedy = f"did you mean `{guess}`?" if guess else f"the schemes are {listed(SCHEMES)}"
                 message = f"`{scheme}` is not {a(SCHEMES.kind)}"
                 yield context.complaint("unknown-name", message, at, "unknown scheme", remedy)
-            case Scheme(types=types):
-                first = {}
-                for n, kind in enumerate(types):
-                    if first.setdefault(kind, n) != n:
-                        there = [(domain.place_of("types", first[kind]), "first here")]
-                        message, here = (
-                            f"segment type `{kind}` of `{variable.name}` stands twice",
-                            domain.place_of("types", n),
-                        )
-                        yield context.complaint("state-twice", message, here, "again here", others=there)
+            case Scheme():
+                yield from _given_twice(context, variable.name, domain, "types", "segment type")
+
+
+def _given_twice(
+    context: Context, name: str, domain: Enumerated | Scheme, part: str, kind: str
+) -> Iterator[Diagnostic]:
+    first: dict[str, int] = {}
+    for n, one in enumerate(getattr(domain, part)):
+        if first.setdefault(one, n) != n:
+            there = [(domain.place_of(part, first[one]), "first here")]
+            message = f"{kind} `{one}` of `{name}` stands twice"
+            yield context.complaint("state-twice", message, domain.place_of(part, n), "again here", others=there)
 
 
 def others_state(context: Context) -> Iterator[Diagnostic]:
@@ -152,7 +114,7 @@ def bounded_models(context: Context) -> Iterator[Diagnostic]:
     """A bound is on the sum of potentials at a labelling: latents are summed out, and pruning has no tables."""
     for rule, place in _decode_rules(context):
         with suppress(DcrfError):  # `inference_and_decoding` reports it
-            if bounding_decoding(rule) is None:
+            if settings.bounding_decoding(rule) is None:
                 continue
             name = rule.partition("(")[0]
             if context.spec.latents:
@@ -162,7 +124,7 @@ def bounded_models(context: Context) -> Iterator[Diagnostic]:
                 remedy = "write `decode joint`, which sums it out first, or `decode marginal`"
                 there: Others = [(latent.place_of("name"), "summed out")]
                 yield context.complaint("no-bound", message, place, "no bound", remedy, there)
-            elif inference_settings(context.spec).method == "pruned":
+            elif settings.inference_settings(context.spec).method == "pruned":
                 message = (
                     f"`decode {name}` needs the potentials of all labels, and `infer pruned` leaves most of them out"
                 )
@@ -174,7 +136,7 @@ def bounded_models(context: Context) -> Iterator[Diagnostic]:
 def _decode_rules(context: Context) -> Iterator[tuple[str, At]]:
     """The rules that are written, and where."""
     with suppress(DcrfError):
-        rule = decode_statement(context.spec)
+        rule = settings.decode_statement(context.spec)
         if rule is not None and context.spec.decode is not None:
             yield rule, context.spec.decode.place_of("name")
     for stage in stage_views(context):
@@ -186,7 +148,7 @@ def _decode_rules(context: Context) -> Iterator[tuple[str, At]]:
 # optimizers and priors ------------------------------------------------------------------------------------------------
 
 
-SHAPES: Mapping[Shape, str] = {
+SHAPES: Mapping[settings.Shape, str] = {
     "none": "which is none",
     "quadratic": "a penalty",
     "smooth": "whose penalty is not quadratic",
@@ -198,15 +160,15 @@ SHAPES: Mapping[Shape, str] = {
 def trained_by(context: Context) -> Iterator[Diagnostic]:
     """The optimizer of each stage must be able to train its criterion."""
     for stage in stage_views(context):
-        able = TRAINED_BY[stage.criterion]
+        able = settings.TRAINED_BY[stage.criterion]
         criterion = stage.settings.criterion
         if (
-            isinstance(criterion, PieceSettings)
-            and isinstance(criterion.nota, LikelyCases)
-            and stage.optimizer in STEPWISE
+            isinstance(criterion, settings.PieceSettings)
+            and isinstance(criterion.nota, settings.LikelyCases)
+            and stage.optimizer in settings.STEPWISE
         ):
             message = f"`{stage.optimizer}` cannot train pieces whose cases of `nota` the model chooses on the way"
-            remedy = f"they are trained by {listed(SMOOTH)}"
+            remedy = f"they are trained by {listed(settings.SMOOTH)}"
             others = [(stage.place("nota"), "chosen on the way")]
             yield context.complaint("cannot-train", message, stage.place("optimizer"), "not by this", remedy, others)
             continue
@@ -220,25 +182,25 @@ def trained_by(context: Context) -> Iterator[Diagnostic]:
 def priors(context: Context) -> Iterator[Diagnostic]:
     """The optimizer of each stage must be able to treat the penalties of its priors."""
     for stage in stage_views(context):
-        if stage.criterion in WITHOUT_PENALTY:
+        if stage.criterion in settings.WITHOUT_PENALTY:
             written = [setting.key for setting in stage.stage.criterion.settings if setting.key[0] == "prior"]
             for key in written:
                 message = f"`{stage.criterion}` takes no prior, so `{'.'.join(key)}` changes nothing"
                 at = stage.place(*key)
                 yield context.warning("idle-setting", message, at, "no effect", "remove it")
             continue
-        if stage.optimizer not in TRAINED_BY[stage.criterion]:
+        if stage.optimizer not in settings.TRAINED_BY[stage.criterion]:
             continue
         for key, prior in stage.priors.items():
-            if prior.shape not in TREATS[stage.optimizer]:
+            if prior.shape not in settings.TREATS[stage.optimizer]:
                 yield _not_treated(stage, key, prior)
 
 
 def group_priors(context: Context) -> Iterator[Diagnostic]:
     """`induce` judges each new weight by itself, so it takes no prior on groups."""
-    for stage, _ in stages_of(context, InduceSettings):
+    for stage, _ in stages_of(context, settings.InduceSettings):
         for key, prior in stage.priors.items():
-            if isinstance(prior, GroupLassoPrior):
+            if isinstance(prior, settings.GroupLassoPrior):
                 message = f"`induce` judges each cross by its own weights, and `{prior.method}` is on whole groups"
                 remedy = "induce with `laplace` or `gaussian`, and train a later stage with `group_lasso`"
                 yield context.complaint("prior-not-treated", message, stage.place(*key), "not here", remedy)
@@ -248,16 +210,16 @@ def ties(context: Context) -> Iterator[Diagnostic]:
     """A mean that is a clique: of the prior of another one with as many sites, and not in a circle."""
     for stage in stage_views(context):
         general = stage.settings.prior
-        if isinstance(general, GaussianPrior) and general.tied_to is not None:
+        if isinstance(general, settings.GaussianPrior) and general.tied_to is not None:
             message = f"`mean = {general.tied_to}` draws one clique towards another, and this prior is of all weights"
             remedy = "write `prior.NAME = gaussian(mean = …)`; `mean` of all weights is `zero` or `model`"
             yield context.complaint("bad-tie", message, stage.place("prior"), "of which clique?", remedy)
         goals = {
             name: prior.tied_to
             for name, prior in stage.settings.clique_priors.items()
-            if isinstance(prior, GaussianPrior) and prior.tied_to is not None
+            if isinstance(prior, settings.GaussianPrior) and prior.tied_to is not None
         }
-        if goals and isinstance(stage.settings.criterion, InduceSettings):
+        if goals and isinstance(stage.settings.criterion, settings.InduceSettings):
             message = "`induce` judges crosses by a prior around zero, and this one is around another clique"
             at = stage.place("prior", next(iter(goals)))
             yield context.complaint("bad-tie", message, at, "not here", "write `mean = zero`, or train `likelihood`")
@@ -271,12 +233,12 @@ def kept(context: Context) -> Iterator[Diagnostic]:
         if stage.settings.keep is None:
             continue
         criterion = stage.settings.criterion
-        if "gradient" not in criterion.offers or isinstance(criterion, InduceSettings | RescaleSettings):
+        if "gradient" not in criterion.offers or stage.criterion in ("induce", "rescale"):
             why, remedy = f"`{stage.criterion}`", "train by `likelihood` or another criterion with a gradient"
-        elif isinstance(criterion, PieceSettings) and isinstance(criterion.nota, LikelyCases):
+        elif isinstance(criterion, settings.PieceSettings) and isinstance(criterion.nota, settings.LikelyCases):
             why, remedy = "cases of `nota` that the model chooses", "leave out one of the two"
-        elif stage.optimizer not in SMOOTH:
-            why, remedy = f"`{stage.optimizer}`", f"train by {listed(SMOOTH)}"
+        elif stage.optimizer not in settings.SMOOTH:
+            why, remedy = f"`{stage.optimizer}`", f"train by {listed(settings.SMOOTH)}"
         elif stage.settings.patience is not None:
             why, remedy = "`patience`, which may go back to weights that were left out", "leave out one of the two"
         else:
@@ -308,13 +270,13 @@ def _tie(context: Context, stage: StageView, name: str, goal: str, goals: Mappin
         yield context.complaint("bad-tie", message, at, "not alike", remedy)
 
 
-def _not_treated(stage: StageView, key: tuple[str, ...], prior: Prior) -> Diagnostic:
+def _not_treated(stage: StageView, key: tuple[str, ...], prior: settings.Prior) -> Diagnostic:
     optimizer, written = stage.optimizer, stage.written(*key)
-    treats = TREATS[optimizer]
+    treats = settings.TREATS[optimizer]
     if treats == ("none",):
         remedy = f"write `{'.'.join(key)} = none`"
     else:
-        able = [name for name in TRAINED_BY[stage.criterion] if prior.shape in TREATS[name]]
+        able = [name for name in settings.TRAINED_BY[stage.criterion] if prior.shape in settings.TREATS[name]]
         remedy = f"it is treated by {listed(able)}"
     if written is None:
         message = f"`{optimizer}` cannot treat a prior, and where none is written it is `{prior.method}`"
@@ -330,11 +292,11 @@ def _not_treated(stage: StageView, key: tuple[str, ...], prior: Prior) -> Diagno
 def scaling(context: Context) -> Iterator[Diagnostic]:
     """Iterative scaling needs exact inference, and labels that are all known."""
     for stage in stage_views(context):
-        if not isinstance(stage.settings.optimizer, IisSettings) or "iis" not in TRAINED_BY[stage.criterion]:
+        if stage.optimizer != "iis" or "iis" not in settings.TRAINED_BY[stage.criterion]:
             continue
         stage_inference = stage.settings.infer
         try:
-            method = stage_inference.method if stage_inference is not None else inference_settings(context.spec).method
+            method = (stage_inference or settings.inference_settings(context.spec)).method
         except DcrfError:
             continue
         if method not in EXACT:
@@ -354,10 +316,13 @@ def scaling(context: Context) -> Iterator[Diagnostic]:
 
 NUMBERS = ("float", "int")
 OF_SENTENCES = (
-    LikelihoodSettings, PieceSettings, RescaleSettings, PerceptronSettings, MceSettings, MarginalSettings,
-    ExponentialSettings, AdaboostSettings, HmsvmSettings,
+    settings.LikelihoodSettings, settings.PieceSettings, settings.RescaleSettings, settings.PerceptronSettings,
+    settings.MceSettings, settings.MarginalSettings, settings.ExponentialSettings, settings.AdaboostSettings,
+    settings.HmsvmSettings,
 )  # fmt: skip
-SENTENCES = ("likelihood", *PIECES, "marginal", "mce", "hmsvm", "perceptron", "exponential", "adaboost", "rescale")
+SENTENCES = (
+    "likelihood", *settings.PIECES, "marginal", "mce", "hmsvm", "perceptron", "exponential", "adaboost", "rescale",
+)  # fmt: skip
 
 
 def importance_criteria(context: Context) -> Iterator[Diagnostic]:
@@ -369,12 +334,12 @@ def importance_criteria(context: Context) -> Iterator[Diagnostic]:
         named = f"`{stage.criterion}`"
         if not isinstance(criterion, OF_SENTENCES):
             yield _refusal(stage, f"{named} counts every sentence once", f"train by {listed(SENTENCES)}")
-        elif isinstance(criterion, MceSettings) and isinstance(criterion.loss, MeasureLoss):
+        elif isinstance(criterion, settings.MceSettings) and isinstance(criterion.loss, settings.MeasureLoss):
             why = f"`{criterion.loss.method}` is a ratio of counts over the whole data"
             yield _refusal(stage, why, "write `loss = label(…)` or `loss = sequence`")
-        elif isinstance(stage.settings.optimizer, IisSettings):
+        elif isinstance(stage.settings.optimizer, settings.IisSettings):
             yield _refusal(stage, "`iis` counts each sentence once", "train by `lbfgs`")
-        elif not isinstance(found, SentenceImportance) and not _is_sum_of_tokens(stage):
+        elif not isinstance(found, settings.SentenceImportance) and not _is_sum_of_tokens(stage):
             why = f"{named} is here a sum over sentences, and `{found.method}` are factors of tokens"
             remedy = "write `importance = COLUMN`, or train by `marginal`, `pseudolikelihood` or `mce(loss = label(…))`"
             yield _refusal(stage, why, remedy)
@@ -382,9 +347,9 @@ def importance_criteria(context: Context) -> Iterator[Diagnostic]:
 
 def _is_sum_of_tokens(stage: StageView) -> bool:
     criterion = stage.settings.criterion
-    if isinstance(criterion, MceSettings):
-        return isinstance(criterion.loss, LabelLoss)
-    return isinstance(criterion, PieceSettings | MarginalSettings)
+    if isinstance(criterion, settings.MceSettings):
+        return isinstance(criterion.loss, settings.LabelLoss)
+    return isinstance(criterion, settings.PieceSettings | settings.MarginalSettings)
 
 
 def _refusal(stage: StageView, why: str, remedy: str) -> Diagnostic:
@@ -399,7 +364,7 @@ def importance_names(context: Context) -> Iterator[Diagnostic]:
         found, at = stage.settings.importance, stage.place("importance")
         if found is None:
             continue
-        if isinstance(found, StateImportance):
+        if isinstance(found, settings.StateImportance):
             yield from _importance_states(context, stage, found)
             continue
         columns: tuple[str, ...] = getattr(found, "columns", ())
@@ -426,7 +391,7 @@ def _importance_column(context: Context, name: str, at: At) -> Iterator[Diagnost
         yield context.complaint("wrong-kind", message, at, "no number", remedy, there)
 
 
-def _importance_states(context: Context, stage: StageView, found: StateImportance) -> Iterator[Diagnostic]:
+def _importance_states(context: Context, stage: StageView, found: settings.StateImportance) -> Iterator[Diagnostic]:
     at = stage.place("importance")
     if len(found.labels) != 1:
         message = "`states` takes one label, then texts of a state and its number"
@@ -439,7 +404,7 @@ def _importance_states(context: Context, stage: StageView, found: StateImportanc
         yield from not_measurable(context, "states", label, "label", at)
         return
     try:
-        factors = state_factors(found.factors)
+        factors = settings.state_factors(found.factors)
     except ValueError as error:
         message = f'`"{error}"` is no state with its number'
         remedy = 'write each once as `"STATE NUMBER"`, the number from 0 to 1e9'

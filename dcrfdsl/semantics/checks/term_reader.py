@@ -14,39 +14,7 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from ...foundation import Diagnostic, Span
-from ...syntax import (
-    And,
-    Apply,
-    Argument,
-    Column,
-    Compares,
-    Condition,
-    Constraint,
-    Cross,
-    Equals,
-    Feature,
-    Has,
-    Here,
-    InLexicon,
-    InSet,
-    Is,
-    Lexicon,
-    Matches,
-    Memory,
-    Named,
-    Node,
-    Not,
-    Number,
-    Or,
-    Range,
-    Reference,
-    Regex,
-    Several,
-    Text,
-    Value,
-    ValueIf,
-    Window,
-)
+from ...syntax import Column, Constraint, Lexicon, Memory, nodes as ex
 from ..conditions import TRUE_STATE
 from ..schema import (
     FUNCTIONS,
@@ -106,65 +74,65 @@ class TermReader:
 
     # features and conditions ------------------------------------------------------------------------------------
 
-    def feature(self, feature: Feature) -> None:
+    def feature(self, feature: ex.Feature) -> None:
         """An entry of a feature list."""
-        if isinstance(feature, Cross):
+        if isinstance(feature, ex.Cross):
             for factor in feature.factors:
                 self.factor(factor)
             self.products(feature)
         else:
             self.factor(feature)
 
-    def products(self, cross: Cross) -> None:
+    def products(self, cross: ex.Cross) -> None:
         """A cross of vectors has a feature for each combination of their components."""
-        columns = [self.context.spec.column(factor.name) for factor in cross.factors if isinstance(factor, Reference)]
+        columns = [self.context.spec.column(one.name) for one in cross.factors if isinstance(one, ex.Reference)]
         sizes = [column.type.size for column in columns if column is not None and column.type.size is not None]
         if len(sizes) > 1 and math.prod(sizes) > MAX_PRODUCTS:
             message = f"this cross multiplies {' by '.join(map(str, sizes))} numbers: {math.prod(sizes):,} features"
             remedy = f"vectors are crossed up to {MAX_PRODUCTS:,} features; list them beside each other"
             self.complain("too-many-products", message, cross, "at each position", remedy)
 
-    def factor(self, condition: Condition) -> None:
+    def factor(self, condition: ex.Condition) -> None:
         """A member of a cross: only here a feature group, or `bias`, is allowed."""
-        if isinstance(condition, Reference):
+        if isinstance(condition, ex.Reference):
             self.reference(condition, in_list=True)
         else:
             self.condition(condition)
 
-    def condition(self, condition: Condition) -> TermType:
+    def condition(self, condition: ex.Condition) -> TermType:
         match condition:
-            case Reference() | Apply():
+            case ex.Reference() | ex.Apply():
                 return self.term(condition)
-            case Matches(term=term) | Has(term=term):
+            case ex.Matches(term=term) | ex.Has(term=term):
                 self.text(term, f"`{condition.kind}`")
-            case Is(term=term) if tests_gap(self.context.spec, condition):
+            case ex.Is(term=term) if tests_gap(self.context.spec, condition):
                 read_gap_test(self, condition)
-            case Is(term=term, state=state):
+            case ex.Is(term=term, state=state):
                 if self.text(term, "`is`") == "label":
                     self.state(term, state, condition.place_of("state"))
-            case InSet(term=term, states=states):
+            case ex.InSet(term=term, states=states):
                 if self.text(term, "`in`") == "label":
                     for n, state in enumerate(states):
                         self.state(term, state, condition.place_of("states", n))
-            case InLexicon(term=term, lexicon=lexicon):
+            case ex.InLexicon(term=term, lexicon=lexicon):
                 if self.text(term, "`in`") == "label":
                     self.problems.append(label_as_argument(self.context, term))
                 self.lexicon(lexicon, condition.place_of("lexicon"))
-            case Equals():
+            case ex.Equals():
                 self.equals(condition)
-            case Compares():
+            case ex.Compares():
                 read_comparison(self, condition)
-            case Not(inner=inner):
+            case ex.Not(inner=inner):
                 self.test(inner, "not")
-            case And(parts=parts) | Or(parts=parts):
+            case ex.And(parts=parts) | ex.Or(parts=parts):
                 for part in parts:
                     self.test(part, condition.kind)
         return "test"
 
-    def test(self, condition: Condition, word: str) -> None:
+    def test(self, condition: ex.Condition, word: str) -> None:
         """A condition that must be true or false: a part of `and`, `or`, `not`, or all of a `forbid`."""
         term_type = self.condition(condition)
-        if isinstance(condition, Reference) and term_type == "label":
+        if isinstance(condition, ex.Reference) and term_type == "label":
             states = self.context.states(condition.name)
             if states is not None and TRUE_STATE not in states:
                 message = f"`{condition.name}` is no test: it has no state `{TRUE_STATE}`"
@@ -180,13 +148,13 @@ class TermReader:
         if constraint.when is not None:
             self.test(constraint.when, "when")
 
-    def value_if(self, value: ValueIf, states: Sequence[str] | None, *, test_of: str | None = None) -> None:
+    def value_if(self, value: ex.ValueIf, states: Sequence[str] | None, *, test_of: str | None = None) -> None:
         """The value of a memory or view, whose states are `states` if they are declared.
 
         `test_of`: the memory without declared states, whose value must be a test.
         """
         for node in (value.value, value.otherwise):
-            if isinstance(node, Reference) and self._is_word(node):
+            if isinstance(node, ex.Reference) and self._is_word(node):
                 word = self._word(node)
                 if states is not None and word not in states:
                     self.problems.append(unknown_state(self.context, word, node, states))
@@ -199,9 +167,9 @@ class TermReader:
         if value.condition is not None:
             self.test(value.condition, "if")
 
-    def boolean(self, node: Condition, memory: str) -> None:
+    def boolean(self, node: ex.Condition, memory: str) -> None:
         """A memory without declared states must copy a test."""
-        name = node.name if isinstance(node, Reference) else ""
+        name = node.name if isinstance(node, ex.Reference) else ""
         states = self.context.states(name)
         if states is None or TRUE_STATE in states:
             self.test(node, "memory")
@@ -210,7 +178,7 @@ class TermReader:
             remedy = f"give the memory states, `memory {memory} in states({name}) = …`, or compare it, as in `is STATE`"
             self.complain("not-a-test", message, node, "needs a test", remedy)
 
-    def equals(self, condition: Equals) -> None:
+    def equals(self, condition: ex.Equals) -> None:
         left, right = condition.left, condition.right
         words = [term for term in (left, right) if self._is_word(term)]
         if len(words) == 2:
@@ -221,31 +189,31 @@ class TermReader:
         if "vector" in types:
             message = "`=` compares two texts or two numbers, and here is a vector"
             self.complain("not-a-text", message, condition, "a vector")
-        elif numbers and (numbers < len(types) or not all(isinstance(settled(word), Number) for word in words)):
+        elif numbers and (numbers < len(types) or not all(isinstance(settled(word), ex.Number) for word in words)):
             message = "`=` compares two texts or two numbers, and here is one of each"
             self.complain("not-a-text", message, condition, "a text and a number")
         elif "texts" in types or "weighted bag" in types:
             message = "`=` compares single values, and one side may have several"
             self.complain("several-values", message, condition, "several values")
         for term, other in ((left, right), (right, left)):
-            if isinstance(term, Reference) and self._is_word(term) and types == ["label"]:
+            if isinstance(term, ex.Reference) and self._is_word(term) and types == ["label"]:
                 self.state(other, self._word(term), term)
 
-    def _word(self, term: Reference) -> str:
+    def _word(self, term: ex.Reference) -> str:
         """The state that a bare word names, directly or as the name of a constant."""
         settled = plain(self.context.spec.settled(term))
         return term.name if settled is None else str(settled)
 
-    def _is_word(self, term: Reference | Apply) -> bool:
+    def _is_word(self, term: ex.Reference | ex.Apply) -> bool:
         """Whether one side of `=` is a state or a constant: a bare word that names nothing with values."""
-        if not isinstance(term, Reference) or term.place != Here() or term.name in _BARE:
+        if not isinstance(term, ex.Reference) or term.place != ex.Here() or term.name in _BARE:
             return False
         kinds = {entry.kind for entry in self.context.declared.get(term.name, ())}
         return kinds <= {"constant", "clique", "piece", "constraint"}
 
     # terms --------------------------------------------------------------------------------------------------------
 
-    def text(self, term: Reference | Apply, taker: str) -> TermType:
+    def text(self, term: ex.Reference | ex.Apply, taker: str) -> TermType:
         """A term whose value must be a text."""
         term_type = self.term(term)
         if term_type in ("number", "vector", "test"):
@@ -254,10 +222,10 @@ class TermReader:
             return "anything"
         return term_type
 
-    def term(self, term: Reference | Apply) -> TermType:
-        return self.reference(term) if isinstance(term, Reference) else self.apply(term)
+    def term(self, term: ex.Reference | ex.Apply) -> TermType:
+        return self.reference(term) if isinstance(term, ex.Reference) else self.apply(term)
 
-    def reference(self, reference: Reference, *, in_list: bool = False) -> TermType:
+    def reference(self, reference: ex.Reference, *, in_list: bool = False) -> TermType:
         name, at = reference.name, reference.place_of("name")
         entry = self.context.named(name)
         if entry is not None and entry.kind in LABEL_KINDS:
@@ -312,7 +280,7 @@ class TermReader:
             return "anything"
         return "test" if signature.returns == "test" else "text"
 
-    def apply(self, term: Apply) -> TermType:
+    def apply(self, term: ex.Apply) -> TermType:
         name = term.function
         if name in FUNCTIONS:
             return self._built_in(term)
@@ -323,7 +291,7 @@ class TermReader:
         self.problems.extend(unknown_function(self.context, name, term.place_of("function")))
         return "anything"
 
-    def _built_in(self, term: Apply) -> TermType:
+    def _built_in(self, term: ex.Apply) -> TermType:
         signature = FUNCTIONS[term.function]
         bound, problems = bind(signature, term.arguments, self.context.spec.settled)
         for problem in problems:
@@ -338,7 +306,7 @@ class TermReader:
         term_type: TermType = "test" if signature.returns == "test" else "text"
         for argument in term.arguments:
             value = argument.value
-            if value is bound.get("term") and isinstance(value, Reference | Apply):
+            if value is bound.get("term") and isinstance(value, ex.Reference | ex.Apply):
                 read = read_number if term.function == "bin" else TermReader.text
                 inner = read(self, value, f"`{term.function}`")
                 if term.function == "span" and inner == "weighted bag":
@@ -349,17 +317,17 @@ class TermReader:
                 if inner == "label" and not self.mapped:
                     self.problems.append(label_as_argument(self.context, value, term))
                     term_type = "anything"
-            elif value is bound.get("lexicon") and isinstance(value, Reference):
+            elif value is bound.get("lexicon") and isinstance(value, ex.Reference):
                 self.lexicon(value.name, value.span)
         lengths = bound.get("lengths")
-        several = signature.returns == "values" and (term.function == "chars" or isinstance(lengths, Range))
+        several = signature.returns == "values" and (term.function == "chars" or isinstance(lengths, ex.Range))
         return "texts" if several and term_type == "text" else term_type
 
-    def _looked_up(self, term: Apply) -> TermType:
+    def _looked_up(self, term: ex.Apply) -> TermType:
         name = term.function
         entry = self.context.named(name, "lexicon")
         assert entry is not None and isinstance(entry.entry, Lexicon)
-        if len(term.arguments) != 1 or not isinstance(subject := term.arguments[0].value, Reference | Apply):
+        if len(term.arguments) != 1 or not isinstance(subject := term.arguments[0].value, ex.Reference | ex.Apply):
             message = f"the map `{name}` takes one column, or a function of one"
             self.complain("bad-argument", message, term, help=f"write `{name}(COLUMN)`")
             return "anything"
@@ -388,10 +356,10 @@ class TermReader:
         message = f"`{name}` is {a(entry.kind)}, and a lexicon is needed here"
         self.complain("wrong-kind", message, at, f"{a(entry.kind)}", remedy, declared)
 
-    def state(self, term: Reference | Apply, state: str, at: At) -> None:
+    def state(self, term: ex.Reference | ex.Apply, state: str, at: At) -> None:
         """`state` must be one of the term's states, if they are known."""
-        states = self.context.states(term.name) if isinstance(term, Reference) else None
-        if states is not None and state not in states and isinstance(term, Reference):
+        states = self.context.states(term.name) if isinstance(term, ex.Reference) else None
+        if states is not None and state not in states and isinstance(term, ex.Reference):
             self.problems.append(unknown_state(self.context, state, at, states, term.name))
 
     # ----------------------------------------------------------------------------------------------------------------
@@ -412,20 +380,20 @@ class TermReader:
 SEVERAL: Mapping[str, str] = {"texts": "may have several values", "weighted bag": "is a weighted bag"}
 
 
-def read_comparison(reader: TermReader, condition: Compares) -> None:
+def read_comparison(reader: TermReader, condition: ex.Compares) -> None:
     """`length(word) > 3`, `index[j] - index[i] < 20`: both sides must be numbers, the right one may be a constant."""
     for side in terms(condition.left):
         read_number(reader, side)
     for side in terms(condition.right):
         settled = reader.context.spec.settled(side)
-        if isinstance(settled, Text):
+        if isinstance(settled, ex.Text):
             message = f"`{condition.sign}` compares numbers, and the constant is the text `{settled.value}`"
             reader.complain("not-a-number", message, side, "a text")
-        elif not isinstance(settled, Number):
+        elif not isinstance(settled, ex.Number):
             read_number(reader, side)
 
 
-def read_number(reader: TermReader, term: Reference | Apply, taker: str = "a comparison") -> TermType:
+def read_number(reader: TermReader, term: ex.Reference | ex.Apply, taker: str = "a comparison") -> TermType:
     """A term whose value must be a number, or a text that is one."""
     kind = reader.term(term)
     if kind in ("number", "text", "anything"):
@@ -443,7 +411,7 @@ def read_number(reader: TermReader, term: Reference | Apply, taker: str = "a com
     return "anything"
 
 
-def read_gap_test(reader: TermReader, condition: Is) -> None:
+def read_gap_test(reader: TermReader, condition: ex.Is) -> None:
     """`temp is missing`: there must be a mark for numbers that are not known."""
     reader.term(condition.term)
     if missing_mark(reader.context.spec.data) is None:
@@ -458,14 +426,15 @@ def read_gap_test(reader: TermReader, condition: Is) -> None:
 ONE_VALUE: Mapping[str, str] = {"vector": "a vector", "weighted bag": "a weighted bag"}
 
 
-def is_whole(value: Node) -> bool:
+def is_whole(value: ex.Node) -> bool:
     """Whether an argument is the values at all positions of a sentence, `word[all]`."""
-    return isinstance(value, Reference | Apply) and isinstance(value.place, Named) and value.place.position == "all"
+    place = value.place if isinstance(value, ex.Reference | ex.Apply) else None
+    return isinstance(place, ex.Named) and place.position == "all"
 
 
-def read_own_call(reader: TermReader, term: Apply) -> TermType:
+def read_own_call(reader: TermReader, term: ex.Apply) -> TermType:
     """`vowels(word)`, `ending(word, 3)`, `agree(word, pos[-1])`, `longest(word[all])`."""
-    if not term.arguments or not isinstance(term.arguments[0].value, Reference | Apply):
+    if not term.arguments or not isinstance(term.arguments[0].value, ex.Reference | ex.Apply):
         message = f"`{term.function}` takes a column, or a function of one, first"
         reader.complain("bad-argument", message, term.place_of("function"))
         return "anything"
@@ -493,24 +462,24 @@ def read_own_call(reader: TermReader, term: Apply) -> TermType:
     return "anything"
 
 
-def _refuse_places(reader: TermReader, term: Apply, value: Value) -> None:
+def _refuse_places(reader: TermReader, term: ex.Apply, value: ex.Value) -> None:
     """Windows and named positions stand behind a call that reads several values, not inside it."""
     for node in nodes(value):
-        place = node.place if isinstance(node, Reference | Apply) else None
-        if isinstance(place, Window | Several) or (isinstance(place, Named) and not is_whole(node)):
+        place = node.place if isinstance(node, ex.Reference | ex.Apply) else None
+        if isinstance(place, ex.Window | ex.Several) or (isinstance(place, ex.Named) and not is_whole(node)):
             message = f"`{term.function}` reads several columns, and `{place_text(place)}` is no single place in it"
             remedy = f"write it behind the call, `{term.function}(…){place_text(place)}`"
             reader.complain("bad-argument", message, place, "not inside", remedy)
 
 
-def _is_read(reader: TermReader, argument: Argument) -> bool:
+def _is_read(reader: TermReader, argument: ex.Argument) -> bool:
     """Whether an argument reads the data: a name, or a function, that is no constant."""
     value = argument.value
-    return argument.name is None and isinstance(value, Reference | Apply) and not _is_constant(reader, argument)
+    return argument.name is None and isinstance(value, ex.Reference | ex.Apply) and not _is_constant(reader, argument)
 
 
-def _is_constant(reader: TermReader, argument: Argument) -> bool:
-    return argument.name is None and isinstance(reader.context.spec.settled(argument.value), Number | Text)
+def _is_constant(reader: TermReader, argument: ex.Argument) -> bool:
+    return argument.name is None and isinstance(reader.context.spec.settled(argument.value), ex.Number | ex.Text)
 
 
 # lists of `segment` ---------------------------------------------------------------------------------------------------
@@ -519,7 +488,7 @@ def _is_constant(reader: TermReader, argument: Argument) -> bool:
 class SegmentTermReader(TermReader):
     """Reads the list of a `segment` statement: `length`, and columns inside of `first`, `last`, `any` or `joined`."""
 
-    def reference(self, reference: Reference, *, in_list: bool = False) -> TermType:
+    def reference(self, reference: ex.Reference, *, in_list: bool = False) -> TermType:
         name = reference.name
         if name == LENGTH and place_offset(reference.place) == 0:
             return "text"
@@ -534,12 +503,12 @@ class SegmentTermReader(TermReader):
             return "anything"
         return super().reference(reference, in_list=in_list)
 
-    def apply(self, term: Apply) -> TermType:
+    def apply(self, term: ex.Apply) -> TermType:
         if term.function not in SEGMENT_FUNCTIONS:
             return super().apply(term)
         value = term.arguments[0].value if len(term.arguments) == 1 else None
         usage = f"write `{term.function}(COLUMN)`; functions go around it, as in `lower({term.function}(word))`"
-        if not isinstance(value, Reference):
+        if not isinstance(value, ex.Reference):
             message = f"`{term.function}` takes a column of texts"
             self.complain("bad-argument", message, term.place_of("function"), "of a segment", usage)
             return "anything"
@@ -592,7 +561,7 @@ def unknown_function(context: Context, name: str, at: Span) -> Iterator[Diagnost
         yield context.complaint("unknown-function", message, at, "unknown function", remedy)
 
 
-def label_as_argument(context: Context, subject: Reference | Apply, call: Apply | None = None) -> Diagnostic:
+def label_as_argument(context: Context, subject: ex.Reference | ex.Apply, call: ex.Apply | None = None) -> Diagnostic:
     """The error for a function of a label (`call`), or for a label that is looked up in a lexicon."""
     name = next(reference_names(nodes(subject)), "")
     entry = context.named(name)
@@ -622,8 +591,8 @@ def memory_can_be_tried(context: Context, memory: Memory) -> bool:
     return not reader.problems and not reader.unknown and all(map(_is_one_value, value_if_nodes(memory.value)))
 
 
-def _is_one_value(node: Node) -> bool:
+def _is_one_value(node: ex.Node) -> bool:
     """Whether a term is read at one position, and a regex is one."""
-    if isinstance(node, Reference | Apply):
+    if isinstance(node, ex.Reference | ex.Apply):
         return place_offset(node.place) is not None
-    return not isinstance(node, Regex) or compile_error(node) is None
+    return not isinstance(node, ex.Regex) or compile_error(node) is None

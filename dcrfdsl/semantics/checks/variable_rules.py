@@ -10,15 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from ...foundation import DcrfError, Diagnostic
 from ...syntax import And, Apply, Memory, Named, Or, Reference, Scheme, StatesOf, View
-from ..conditions import (
-    BOOLEAN,
-    constraint_sites,
-    initial_state,
-    is_word,
-    memory_sites,
-    stray_state,
-    view_label,
-)
+from ..conditions import BOOLEAN, constraint_sites, initial_state, is_word, memory_sites, stray_state, view_label
 from ..schema import FUNCTIONS, nodes, place_offset, place_text, reference_names, value_if_nodes
 from .clique_rules import reached
 from .context import LABEL_KINDS, Context, Rule, Severity, a, listed

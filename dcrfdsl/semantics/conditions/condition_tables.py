@@ -18,28 +18,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from ...foundation import DcrfError, Diagnostic, LazyModule
-from ...syntax import (
-    And,
-    Apply,
-    CliqueSpec,
-    Compares,
-    Condition,
-    Constraint,
-    Difference,
-    Equals,
-    Has,
-    Here,
-    InSet,
-    Is,
-    Matches,
-    Named,
-    Not,
-    Number,
-    Or,
-    Reference,
-    Regex,
-    View,
-)
+from ...syntax import CliqueSpec, Constraint, View, nodes as ex
 from ..schema import (
     FUNCTIONS,
     ModelSpec,
@@ -78,7 +57,7 @@ class Observed:
     Codes of a test (`states` empty): 0 false, 1 true. Codes of a text: s if it equals `states[s]`, else `len(states)`.
     """
 
-    term: Condition
+    term: ex.Condition
     states: tuple[str, ...]
 
     @property
@@ -115,28 +94,28 @@ def view_label(spec: ModelSpec, view: View) -> str | None:
     return label
 
 
-def site_of(spec: ModelSpec, term: Reference | Apply) -> tuple[str, int] | None:
+def site_of(spec: ModelSpec, term: ex.Reference | ex.Apply) -> tuple[str, int] | None:
     """The site that a term names: a variable, or a view of one, at a fixed offset. None if it is anything else."""
     offset = place_offset(term.place)
-    if not isinstance(term, Reference) or offset is None:
+    if not isinstance(term, ex.Reference) or offset is None:
         return None
     view = spec.views_by_name.get(term.name)
     label = term.name if view is None else view_label(spec, view)
     return (label, offset) if label in spec.hidden_names else None
 
 
-def is_word(spec: ModelSpec, term: Condition) -> bool:
+def is_word(spec: ModelSpec, term: ex.Condition) -> bool:
     """Whether a term is the name of a state, or of a constant that is one: no column, variable, view or function has
     this name.
     """
-    if not isinstance(term, Reference) or term.place != Here() or spec.column(term.name) is not None:
+    if not isinstance(term, ex.Reference) or term.place != ex.Here() or spec.column(term.name) is not None:
         return False
     signature = FUNCTIONS.get(term.name)
     named = term.name in spec.hidden_names or term.name in spec.views_by_name
     return not named and (signature is None or bool(signature.parameters))
 
 
-def compile_regex(regex: Regex) -> Any:
+def compile_regex(regex: ex.Regex) -> Any:
     """The compiled RE2 pattern. Raises `re2.error` if the pattern is invalid."""
     import re2  # on use: a template without regexes does not need it
 
@@ -213,75 +192,75 @@ class ConditionReader:
     views: Views
     first: int | None = None
 
-    def truth(self, condition: Condition) -> AxisArray:
+    def truth(self, condition: ex.Condition) -> AxisArray:
         if self.is_observed(condition):
             return AxisArray((Observed(condition, ()),), np.array([False, True]))
         match condition:
-            case Reference():
+            case ex.Reference():
                 return self._where(condition, lambda state: state == TRUE_STATE)
-            case Is(term=term, state=wanted, negated=negated):
+            case ex.Is(term=term, state=wanted, negated=negated):
                 return self._equals_word(term, wanted, negated)
-            case InSet(term=term, states=states, negated=negated):
+            case ex.InSet(term=term, states=states, negated=negated):
                 listed = frozenset(states)
                 return self._where(term, lambda state: (state in listed) != negated)
-            case Matches(term=term, regex=regex):
+            case ex.Matches(term=term, regex=regex):
                 return self._where(term, compile_regex(regex).fullmatch)
-            case Has(term=term, regex=regex):
+            case ex.Has(term=term, regex=regex):
                 return self._where(term, compile_regex(regex).search)
-            case Equals():
+            case ex.Equals():
                 return self._equal(condition)
-            case Not(inner=inner):
+            case ex.Not(inner=inner):
                 return combined(np.logical_not, self.truth(inner))
-            case And(parts=parts):
+            case ex.And(parts=parts):
                 return self._joined(np.logical_and, condition, parts)
-            case Or(parts=parts):
+            case ex.Or(parts=parts):
                 return self._joined(np.logical_or, condition, parts)
         raise _unreadable(condition)
 
-    def is_observed(self, condition: Condition) -> bool:
+    def is_observed(self, condition: ex.Condition) -> bool:
         """Whether a condition or term reads the data alone."""
         read = [term for term in terms(condition) if not is_word(self.spec, term)]
         return bool(read) and not any(self._names_variable(term) for term in read)
 
-    def texts(self, term: Reference | Apply) -> AxisArray | None:
+    def texts(self, term: ex.Reference | ex.Apply) -> AxisArray | None:
         """The states of a variable, or the texts that a view maps them to, along its axis; None if its offset lies
         outside the sequence.
         """
         site = site_of(self.spec, term)
-        if site is None or not isinstance(term, Reference):
+        if site is None or not isinstance(term, ex.Reference):
             raise _unreadable(term)
         if self.first is not None and site[1] < self.first:
             return None
         seen = self.views[term.name][1] if term.name in self.views else self.states_of[site[0]]
         return AxisArray((site,), np.array(seen, object))
 
-    def word(self, term: Reference) -> str:
+    def word(self, term: ex.Reference) -> str:
         """The state that a bare word names, directly or as the name of a constant."""
         settled = plain(self.spec.settled(term))
         return term.name if settled is None else str(settled)
 
-    def _names_variable(self, term: Reference | Apply) -> bool:
+    def _names_variable(self, term: ex.Reference | ex.Apply) -> bool:
         spec = self.spec
         return any(name in spec.hidden_names or name in spec.views_by_name for name in reference_names(nodes(term)))
 
-    def _joined(self, operator: np.ufunc, condition: And | Or, parts: Sequence[Condition]) -> AxisArray:
+    def _joined(self, operator: np.ufunc, condition: ex.And | ex.Or, parts: Sequence[ex.Condition]) -> AxisArray:
         """The parts joined by `operator`; those that read only the data become one observation."""
         classified_parts = [(part, self.is_observed(part)) for part in parts]
         observed = tuple(part for part, is_observed in classified_parts if is_observed)
-        mixed: Iterable[Condition] = (part for part, is_observed in classified_parts if not is_observed)
+        mixed: Iterable[ex.Condition] = (part for part, is_observed in classified_parts if not is_observed)
         together = observed if len(observed) < 2 else (condition.model_copy(update={"parts": observed}),)
         joined, *rest = (self.truth(part) for part in (*together, *mixed))
         for part in rest:
             joined = combined(operator, joined, part)
         return joined
 
-    def _where(self, term: Reference | Apply, test: Callable[[str], object]) -> AxisArray:
+    def _where(self, term: ex.Reference | ex.Apply, test: Callable[[str], object]) -> AxisArray:
         texts = self.texts(term)
         if texts is None:
             return _false()
         return AxisArray(texts.axes, np.array([bool(test(text)) for text in texts.values], np.bool_))
 
-    def _equals_word(self, term: Reference | Apply, wanted: str, negated: bool) -> AxisArray:
+    def _equals_word(self, term: ex.Reference | ex.Apply, wanted: str, negated: bool) -> AxisArray:
         """`_where` for a single state, vectorised: a variable may have ten thousand."""
         texts = self.texts(term)
         if texts is None:
@@ -289,7 +268,7 @@ class ConditionReader:
         equal = np.asarray(texts.values == wanted, np.bool_)
         return AxisArray(texts.axes, ~equal if negated else equal)
 
-    def _equal(self, condition: Equals) -> AxisArray:
+    def _equal(self, condition: ex.Equals) -> AxisArray:
         sides, negated = (condition.left, condition.right), condition.negated
         words = [term for term in sides if is_word(self.spec, term)]
         variables = [term for term in sides if term not in words and not self.is_observed(term)]
@@ -308,7 +287,7 @@ class ConditionReader:
             return self._equals_text(first, next(term for term in sides if term not in variables), negated)
         return combined(np.logical_not, equal) if negated else equal
 
-    def _equals_text(self, variable: AxisArray, term: Reference | Apply, negated: bool) -> AxisArray:
+    def _equals_text(self, variable: AxisArray, term: ex.Reference | ex.Apply, negated: bool) -> AxisArray:
         states = tuple(dict.fromkeys(variable.values))
         codes = AxisArray(variable.axes, np.array([states.index(text) for text in variable.values]))
         text = Observed(term, states)
@@ -319,7 +298,7 @@ class ConditionReader:
         if all(place_offset(place) == 0 for place in term_places(term)):
             return unequal
         # outside the sequence `!=` is false too; a term is inside where it either equals itself or does not
-        inside = Or(parts=(Equals(left=term, right=term), Equals(left=term, right=term, negated=True)))
+        inside = ex.Or(parts=(ex.Equals(left=term, right=term), ex.Equals(left=term, right=term, negated=True)))
         return combined(np.logical_and, unequal, self.truth(inside))
 
 
@@ -327,7 +306,7 @@ def _false() -> AxisArray:
     return AxisArray((), np.array(False))
 
 
-def _unreadable(condition: Condition) -> DcrfError:
+def _unreadable(condition: ex.Condition) -> DcrfError:
     slug, message, remedy = _UNREADABLE.get(condition.kind, _UNREADABLE["reference"])
     return DcrfError(Diagnostic(slug, message, help=remedy))
 
@@ -404,7 +383,7 @@ def is_of_sentence(spec: ModelSpec, clique: CliqueSpec) -> bool:
 TURNED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
-def index_gaps(spec: ModelSpec, where: Condition, positions: Sequence[str]) -> tuple[int | None, int | None]:
+def index_gaps(spec: ModelSpec, where: ex.Condition, positions: Sequence[str]) -> tuple[int | None, int | None]:
     """The least and the largest j − i that `where` allows by comparisons of `index`, None for no bound.
 
     positions: the names of i and j.
@@ -425,17 +404,17 @@ def index_gaps(spec: ModelSpec, where: Condition, positions: Sequence[str]) -> t
     return least, most
 
 
-def _bound(spec: ModelSpec, part: Condition, positions: Sequence[str]) -> tuple[str, float] | None:
+def _bound(spec: ModelSpec, part: ex.Condition, positions: Sequence[str]) -> tuple[str, float] | None:
     """`j − i sign number`, if a part of the condition says that."""
-    if not isinstance(part, Compares) or not isinstance(part.left, Difference) or spec.column("index") is not None:
+    if not isinstance(part, ex.Compares) or not isinstance(part.left, ex.Difference) or spec.column("index"):
         return None
-    number = spec.settled(part.right) if isinstance(part.right, Reference) else part.right
+    number = spec.settled(part.right) if isinstance(part.right, ex.Reference) else part.right
     places = [
         side.place
         for side in (part.left.left, part.left.right)
-        if isinstance(side, Reference) and side.name == "index" and isinstance(side.place, Named)
+        if isinstance(side, ex.Reference) and side.name == "index" and isinstance(side.place, ex.Named)
     ]
-    if not isinstance(number, Number) or len(places) != 2 or len(positions) != 2 or part.sign == "!=":
+    if not isinstance(number, ex.Number) or len(places) != 2 or len(positions) != 2 or part.sign == "!=":
         return None
     first, second = places
     bound = number.value - first.shift + second.shift

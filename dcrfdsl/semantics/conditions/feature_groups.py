@@ -13,20 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ...syntax import (
-    Apply,
-    Argument,
-    At,
-    Condition,
-    Cross,
-    Feature,
-    FeatureGroup,
-    Here,
-    Place,
-    Reference,
-    Several,
-    Window,
-)
+from ...syntax import FeatureGroup, nodes as ex
 from ..schema import ModelSpec, children, term_places, with_children
 
 MOST_FEATURES = 100_000  # entries that a list may expand to, before the data is looked at
@@ -34,10 +21,10 @@ DEEPEST = 64  # levels of groups inside each other: safe for every recursive wal
 COUNT_LIMIT = 10**12  # numbers of features are counted up to here
 
 
-def held_names(feature: Feature) -> list[str]:
+def held_names(feature: ex.Feature) -> list[str]:
     """The bare names in a feature: the feature itself, or its factors. Those declared as groups are its groups."""
-    factors = feature.factors if isinstance(feature, Cross) else (feature,)
-    return [factor.name for factor in factors if isinstance(factor, Reference)]
+    factors = feature.factors if isinstance(feature, ex.Cross) else (feature,)
+    return [factor.name for factor in factors if isinstance(factor, ex.Reference)]
 
 
 def strong_components(leads_to: Mapping[str, Sequence[str]]) -> Iterator[list[str]]:
@@ -109,15 +96,15 @@ class GroupTree:
             sizes[name] = min(COUNT_LIMIT, sum(tree.size(feature) for feature in groups[name].features))
         return cls(groups, tuple(circles), depth, sizes)
 
-    def size(self, feature: Feature) -> int:
+    def size(self, feature: ex.Feature) -> int:
         """How many features an entry of a feature list stands for, at most `COUNT_LIMIT`."""
         product = 1
-        for factor in feature.factors if isinstance(feature, Cross) else (feature,):
+        for factor in feature.factors if isinstance(feature, ex.Cross) else (feature,):
             product = min(COUNT_LIMIT, product * self._factor(factor))
         return product
 
-    def _factor(self, factor: Condition) -> int:
-        if isinstance(factor, Reference) and factor.name in self.sizes:
+    def _factor(self, factor: ex.Condition) -> int:
+        if isinstance(factor, ex.Reference) and factor.name in self.sizes:
             return self.sizes[factor.name] * _width(factor.place)
         product = 1
         for place in term_places(factor):
@@ -142,7 +129,7 @@ class GroupTree:
                     ways.append(other)
         raise AssertionError(component)
 
-    def way_down(self, feature: Feature, by: Mapping[str, int]) -> list[str]:
+    def way_down(self, feature: ex.Feature, by: Mapping[str, int]) -> list[str]:
         """A path through the groups inside an entry: at each level the group with the largest value of `by` (`depth` or
         `sizes`).
         """
@@ -154,16 +141,16 @@ class GroupTree:
         return way
 
 
-def _groups_in(features: Iterable[Feature], groups: Iterable[str]) -> list[str]:
+def _groups_in(features: Iterable[ex.Feature], groups: Iterable[str]) -> list[str]:
     known = groups if isinstance(groups, Mapping | set) else set(groups)
     return list(dict.fromkeys(name for feature in features for name in held_names(feature) if name in known))
 
 
-def _width(place: Place) -> int:
+def _width(place: ex.Place) -> int:
     match place:
-        case Window(first=first, last=last):
+        case ex.Window(first=first, last=last):
             return max(0, last - first + 1)
-        case Several(offsets=offsets):
+        case ex.Several(offsets=offsets):
             return len(offsets)
     return 1
 
@@ -180,46 +167,47 @@ def without_windows(spec: ModelSpec) -> ModelSpec:
     return spec.model_copy(update={"groups": groups, "cliques": cliques})
 
 
-def _listed(features: tuple[Feature, ...]) -> tuple[Feature, ...]:
+def _listed(features: tuple[ex.Feature, ...]) -> tuple[ex.Feature, ...]:
     return tuple(spread for feature in features for spread in _one_place_each(feature))
 
 
-def _one_place_each(feature: Feature) -> Iterator[Feature]:
+def _one_place_each(feature: ex.Feature) -> Iterator[ex.Feature]:
     """An entry of a list for each combination of the places in it."""
-    if not isinstance(feature, Cross):
+    if not isinstance(feature, ex.Cross):
         yield from _spread(feature)
         return
     for factors in itertools.product(*(list(_spread(factor)) for factor in feature.factors)):
-        yield Cross(factors=factors)
+        yield ex.Cross(factors=factors)
 
 
 def _spread(condition: Any) -> Iterator[Any]:
-    if isinstance(condition, Reference | Apply):
+    if isinstance(condition, ex.Reference | ex.Apply):
         yield from _terms(condition)
         return
     for parts in itertools.product(*(list(_spread(part)) for part in children(condition))):
         yield with_children(condition, list(parts))
 
 
-def _terms(term: Reference | Apply) -> Iterator[Reference | Apply]:
+def _terms(term: ex.Reference | ex.Apply) -> Iterator[ex.Reference | ex.Apply]:
     """One term for each combination of places, those of the outer place first."""
     for place in _places(term.place):
         placed = term.model_copy(update={"place": place})
-        subject = placed.arguments[0] if isinstance(placed, Apply) and placed.arguments else None
-        if not isinstance(placed, Apply) or subject is None or not isinstance(subject.value, Reference | Apply):
+        arguments = term.arguments if isinstance(term, ex.Apply) else ()
+        subject = arguments[0] if arguments else None
+        if subject is None or not isinstance(subject.value, ex.Reference | ex.Apply):
             yield placed
             continue
         for inner in _terms(subject.value):
-            arguments = (Argument(value=inner, name=subject.name), *placed.arguments[1:])
-            yield placed.model_copy(update={"arguments": arguments})
+            within = (ex.Argument(value=inner, name=subject.name), *arguments[1:])
+            yield placed.model_copy(update={"arguments": within})
 
 
-def _places(place: Place) -> list[Place]:
+def _places(place: ex.Place) -> list[ex.Place]:
     match place:
-        case Window(first=first, last=last):
+        case ex.Window(first=first, last=last):
             offsets: tuple[int, ...] = tuple(range(first, last + 1))
-        case Several(offsets=offsets):
+        case ex.Several(offsets=offsets):
             pass
         case _:
             return [place]
-    return [At(offset=offset) if offset else Here() for offset in offsets]
+    return [ex.At(offset=offset) if offset else ex.Here() for offset in offsets]

@@ -14,43 +14,26 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 from pydantic.fields import FieldInfo
 
 from ...foundation import Table, number_text
-from ..settings import (
-    CASES,
-    CRITERIA,
-    DECODINGS,
-    IMPORTANCE,
-    INFERENCE,
-    KERNELS,
-    LOSSES,
-    MARGIN_LOSSES,
-    OPTIMIZERS,
-    PRIORS,
-    SMOOTHINGS,
-    TRAINED_BY,
-    CriterionSettings,
-    MethodSettings,
-    OptimizerSettings,
-    Prior,
-    TrainSettings,
-)
+from .. import settings
 from .reference_entry import ReferenceEntry, SettingEntry
 
 # How a method of each table is written. A method stands where its name stands; settings in brackets, or after `:`.
 USAGE: dict[str, str] = {
-    INFERENCE.kind: "infer {}",
-    DECODINGS.kind: "decode {}",
-    CRITERIA.kind: "train {}",
-    PRIORS.kind: "prior = {}",
-    OPTIMIZERS.kind: "optimizer = {}",
-    LOSSES.kind: "loss = {}",
-    MARGIN_LOSSES.kind: "loss = {}",
-    SMOOTHINGS.kind: "smoothing = {}",
-    KERNELS.kind: "kernel.CLIQUE = {}",
-    CASES.kind: "nota = {}",
-    IMPORTANCE.kind: "importance = {}",
+    settings.INFERENCE.kind: "infer {}",
+    settings.DECODINGS.kind: "decode {}",
+    settings.CRITERIA.kind: "train {}",
+    settings.PRIORS.kind: "prior = {}",
+    settings.OPTIMIZERS.kind: "optimizer = {}",
+    settings.LOSSES.kind: "loss = {}",
+    settings.MARGIN_LOSSES.kind: "loss = {}",
+    settings.SMOOTHINGS.kind: "smoothing = {}",
+    settings.KERNELS.kind: "kernel.CLIQUE = {}",
+    settings.CASES.kind: "nota = {}",
+    settings.IMPORTANCE.kind: "importance = {}",
 }
 TABLES: tuple[Table[Any], ...] = (
-    DECODINGS, INFERENCE, CRITERIA, PRIORS, OPTIMIZERS, LOSSES, SMOOTHINGS, MARGIN_LOSSES, KERNELS, CASES, IMPORTANCE,
+    settings.DECODINGS, settings.INFERENCE, settings.CRITERIA, settings.PRIORS, settings.OPTIMIZERS, settings.LOSSES,
+    settings.SMOOTHINGS, settings.MARGIN_LOSSES, settings.KERNELS, settings.CASES, settings.IMPORTANCE,
 )  # fmt: skip
 STAGE_FIELDS = ("prior", "optimizer", "importance", "infer", "decode", "restarts", "seed", "keep", "patience")
 TYPES = {int: "whole number", float: "number", bool: "yes or no", str: "name"}
@@ -111,19 +94,19 @@ def method_entries() -> Iterator[ReferenceEntry]:
 def stage_settings() -> tuple[SettingEntry, ...]:
     """The settings that every stage of training takes."""
     tables: dict[str, Table[Any]] = {
-        "prior": PRIORS,
-        "optimizer": OPTIMIZERS,
-        "infer": INFERENCE,
-        "importance": IMPORTANCE,
+        "prior": settings.PRIORS,
+        "optimizer": settings.OPTIMIZERS,
+        "infer": settings.INFERENCE,
+        "importance": settings.IMPORTANCE,
     }
     every = STAGE_EXAMPLES["train"]
     first, *rest = (
-        _setting(name, TrainSettings.model_fields[name], tables.get(name), STAGE_EXAMPLES.get(name, every))
+        _setting(name, settings.TrainSettings.model_fields[name], tables.get(name), STAGE_EXAMPLES.get(name, every))
         for name in STAGE_FIELDS
     )
     kernel = SettingEntry(
         "kernel.CLIQUE",
-        _names(KERNELS),
+        _names(settings.KERNELS),
         "none",
         "",
         "",
@@ -131,9 +114,8 @@ def stage_settings() -> tuple[SettingEntry, ...]:
         "its own",
         STAGE_EXAMPLES["kernel.CLIQUE"],
     )
-    prior = SettingEntry(
-        "prior.CLIQUE", _names(PRIORS), "that of all weights", "", "", "the prior of one clique's weights", every
-    )
+    usual, meaning = "that of all weights", "the prior of one clique's weights"
+    prior = SettingEntry("prior.CLIQUE", _names(settings.PRIORS), usual, "", "", meaning, every)
     return (first, prior, *rest, kernel)
 
 
@@ -142,7 +124,7 @@ def summary_of(kind: type) -> str:
     return " ".join((inspect.getdoc(kind) or "").partition("\n\n")[0].split())
 
 
-def _call(name: str, kind: type[MethodSettings]) -> str:
+def _call(name: str, kind: type[settings.MethodSettings]) -> str:
     fields = [field for field in kind.model_fields if field not in (kind.names, kind.texts)]
     inside = [f"{kind.names.upper()}, …"] if kind.names else []
     inside += ['"…", …'] if kind.texts else []
@@ -150,21 +132,21 @@ def _call(name: str, kind: type[MethodSettings]) -> str:
     return f"{name}({', '.join(inside)})" if inside else name
 
 
-def _facts(name: str, kind: type[MethodSettings]) -> str:
+def _facts(name: str, kind: type[settings.MethodSettings]) -> str:
     """What follows from the class: how a criterion can be trained and decoded, which priors an optimizer treats."""
-    if issubclass(kind, CriterionSettings):
-        optimizers = ", ".join(f"`{other}`" for other in TRAINED_BY[name])
+    if issubclass(kind, settings.CriterionSettings):
+        optimizers = ", ".join(f"`{other}`" for other in settings.TRAINED_BY[name])
         usual = DEFAULT_PRIORS.get(name, "`gaussian(variance = 10)`")
         prior = f"A prior is added to it, by default {usual}." if kind.takes_prior else "It takes no prior."
         rule = DECODED_BY.get(name, f"`{kind.decode or 'joint'}`")
         return f"Optimizers: {optimizers}. {prior} Unless the template says otherwise, its models decode by {rule}."
-    if issubclass(kind, OptimizerSettings):
-        criteria = ", ".join(f"`{other}`" for other, optimizers in TRAINED_BY.items() if name in optimizers)
+    if issubclass(kind, settings.OptimizerSettings):
+        criteria = ", ".join(f"`{other}`" for other, optimizers in settings.TRAINED_BY.items() if name in optimizers)
         limits = f" {OF_SINGLE_SENTENCES}" if name in ("gpd", "sgd") else ""
         return f"It trains {criteria}.{limits} Shapes of penalties that it treats: {', '.join(kind.treats)}."
-    if issubclass(kind, Prior):
+    if issubclass(kind, settings.Prior):
         optimizers = ", ".join(
-            f"`{other}`" for other, settings in OPTIMIZERS.items() if kind().shape in settings.treats
+            f"`{other}`" for other, able in settings.OPTIMIZERS.items() if kind().shape in able.treats
         )
         return f"Optimizers that treat it with these defaults: {optimizers}."
     if not kind.gives_log_z:
@@ -172,7 +154,7 @@ def _facts(name: str, kind: type[MethodSettings]) -> str:
     return ""
 
 
-def _settings(kind: type[MethodSettings], written_out: str) -> Iterator[SettingEntry]:
+def _settings(kind: type[settings.MethodSettings], written_out: str) -> Iterator[SettingEntry]:
     for name, field in kind.model_fields.items():
         unnamed = name == kind.names and written_out
         example = written_out if unnamed or f"{name} =" in written_out else kind.example
@@ -218,7 +200,7 @@ def _default(value: Any) -> str:
         return "yes" if value else "no"
     if isinstance(value, float):
         return number_text(value)
-    return value.method if isinstance(value, MethodSettings) else str(value)
+    return value.method if isinstance(value, settings.MethodSettings) else str(value)
 
 
 def _limits(metadata: list[Any]) -> str:

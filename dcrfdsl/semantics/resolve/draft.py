@@ -16,15 +16,10 @@ from ...syntax import (
     DataSpec,
     Declaration,
     Expected,
-    Learned,
-    Reference,
-    Scheme,
-    StateFile,
     Statement,
     count,
     count_or_none,
-    default_of,
-    label_at,
+    nodes as ex,
     shown,
     statements,
 )
@@ -78,11 +73,11 @@ class Draft:
             case _:
                 self.problems.extend(statement.problems)
                 domain = getattr(statement, "domain", None)
-                if isinstance(statement, statements.Lexicon) or isinstance(domain, StateFile):
+                if isinstance(statement, statements.Lexicon) or isinstance(domain, ex.StateFile):
                     self.directories[getattr(statement, "name")] = directory  # noqa: B009
-                if isinstance(domain, Scheme) and domain.name not in SCHEMES:
+                if isinstance(domain, ex.Scheme) and domain.name not in SCHEMES:
                     self.problems.append(_unknown_scheme(domain))
-                    statement = statement.model_copy(update={"domain": Learned().at(domain.span)})
+                    statement = statement.model_copy(update={"domain": ex.Learned().at(domain.span)})
                 self.add(statement)  # type: ignore[arg-type]
 
     def _declare_single(self, field_name: str, value: object, statement: Statement) -> None:
@@ -128,7 +123,7 @@ class Draft:
         earlier = self._single_owners.get(field_name)
         if earlier is not None and earlier.file == self.file:
             message = f"`{field_name}` stands twice in this file"
-            here, there = label_at(span, "said again here"), _labels(earlier.span, "first said here")
+            here, there = ex.label_at(span, "said again here"), _labels(earlier.span, "first said here")
             self.problems.append(Diagnostic("declared-twice", message, here, there))
             return False
         if earlier is not None:
@@ -142,7 +137,7 @@ class Draft:
                 self.add(item)
         for field_name in _SINGLE:
             value = getattr(spec, field_name)
-            if value != default_of(ModelSpec, field_name) and self.clear(field_name):
+            if value != ex.default_of(ModelSpec, field_name) and self.clear(field_name):
                 self.set(field_name, value)
 
     def replace(self, number: int, item: Entry) -> None:
@@ -183,22 +178,22 @@ class Draft:
         for let in spec.lets:
             seen = {let.name: None}
             value = let.value
-            while isinstance(value, Reference) and (constant := spec.constant(value.name)) is not None:
+            while isinstance(value, ex.Reference) and (constant := spec.constant(value.name)) is not None:
                 if value.name in seen or value.name in ends:
                     break
                 seen[value.name] = None
                 value = constant
-            closes = isinstance(value, Reference) and value.name in seen
+            closes = isinstance(value, ex.Reference) and value.name in seen
             ends |= dict.fromkeys(seen, not closes and ends.get(getattr(value, "name", ""), True))
             if not ends[let.name]:
                 message = f"constant `{let.name}` has no value: {_way(spec, let.name)}"
-                self.problems.append(Diagnostic("let-cycle", message, label_at(let.value, "leads back to itself")))
+                self.problems.append(Diagnostic("let-cycle", message, ex.label_at(let.value, "leads back to itself")))
 
     def _settle(self, what: str, span: Span | None, earlier: _Owner, remedy: str) -> None:
         """The includer decides between the files that it uses; until then, two that differ are a clash."""
         self._clashes.pop(what, None)
         if earlier.file[: len(self.file)] != self.file:
-            here, there = label_at(span, "and here"), _labels(earlier.span, "said here")
+            here, there = ex.label_at(span, "and here"), _labels(earlier.span, "said here")
             message = f"{what} is said by two used files"
             help_text = f"decide with `{remedy}` in the file that uses them"
             self._clashes[what] = Diagnostic("declared-twice", message, here, there, help_text)
@@ -208,14 +203,14 @@ class Draft:
         if earlier.word == word:
             message = f"{word} `{name}` is declared twice"
         remedy = "give one of them another name: `train … as NAME`" if word == "stage" else None
-        here, there = label_at(span, "declared again here"), _labels(earlier.span, "first declared here")
+        here, there = ex.label_at(span, "declared again here"), _labels(earlier.span, "first declared here")
         self.problems.append(Diagnostic("declared-twice", message, here, there, remedy))
 
 
 def _way(spec: ModelSpec, name: str) -> str:
     """The path from a constant to the first repeated one, as far as a message shows it: `a → b → a`"""
     seen = [name]
-    while len(seen) <= MOST_SHOWN and isinstance(value := spec.constant(seen[-1]), Reference):
+    while len(seen) <= MOST_SHOWN and isinstance(value := spec.constant(seen[-1]), ex.Reference):
         seen.append(value.name)
         if value.name in seen[:-1]:
             break
@@ -224,7 +219,7 @@ def _way(spec: ModelSpec, name: str) -> str:
 
 
 def _labels(span: Span | None, text: str) -> tuple[Label, ...]:
-    label = label_at(span, text)
+    label = ex.label_at(span, text)
     return () if label is None else (label,)
 
 
@@ -248,16 +243,16 @@ def check_constants(spec: ModelSpec) -> list[Diagnostic]:
     for part, field_name in _CONSTANT_COUNTS:
         for item in getattr(spec, part):
             reference = getattr(item, field_name)
-            if not isinstance(reference, Reference):
+            if not isinstance(reference, ex.Reference):
                 continue
             value = spec.settled(reference)
-            label = label_at(item.place_of(field_name), "expected a whole number, at least 1")
+            label = ex.label_at(item.place_of(field_name), "expected a whole number, at least 1")
             if spec.constant(reference.name) is None:
                 guess = guesses.near(reference.name, names)
                 message = f"`{reference.name}` is not a constant, and `{field_name}` needs a whole number"
                 help_text = f"did you mean `{guess}`?" if guess else None
                 problems.append(Diagnostic("unknown-name", message, label, help=help_text))
-            elif isinstance(count(value), Expected | Reference):
+            elif isinstance(count(value), Expected | ex.Reference):
                 described = f"the constant `{reference.name}` is `{shown(value)}`"
                 message = f"{described}, and `{field_name}` needs a whole number, at least 1"
                 problems.append(Diagnostic("bad-setting", message, label))
@@ -270,7 +265,7 @@ def _name_span(item: Entry) -> Span:
     return named.place_of("name")
 
 
-def _unknown_scheme(scheme: Scheme) -> Diagnostic:
+def _unknown_scheme(scheme: ex.Scheme) -> Diagnostic:
     guess = SCHEMES.suggest(scheme.name)
     known = ", ".join(f"`{name}(…)`" for name in SCHEMES)
     remedy = f"did you mean `{guess}`?" if guess else f"states are `{{A, B}}`, a number, a file, {known} or `states(y)`"

@@ -15,19 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ...foundation import DcrfError, Diagnostic, Label, Source, Span, did_you_mean
-from ...syntax import (
-    Argument,
-    CallSpec,
-    Condition,
-    Constraint,
-    Let,
-    Node,
-    Setting,
-    Stage,
-    Value,
-    parse_partial,
-    relocated,
-)
+from ...syntax import Constraint, Let, Stage, nodes as ex, parse_partial
 from ..schema import as_call
 from .draft import Draft
 
@@ -41,7 +29,7 @@ class Override:
     """One `--set`, parsed: `source` holds the argument, in which the value has its place; its `=` is at `split`."""
 
     path: tuple[str, ...]
-    value: Value
+    value: ex.Value
     source: Source
     split: int
 
@@ -67,7 +55,7 @@ def read_override(text: str) -> Override | Diagnostic:
     template, problems = parse_partial(_LET + value + "\n", "--set")
     match template.statements:
         case (Let(value=parsed, tune=None),) if not problems:
-            there = relocated(parsed, lambda span: _moved(span, source, len(path)))
+            there = ex.relocated(parsed, lambda span: _moved(span, source, len(path)))
             return Override(tuple(path.strip().split(".")), there, source, len(path))
     for problem in problems:
         if problem.slug == "number-too-large" and problem.primary is not None:
@@ -86,7 +74,7 @@ def apply_override(draft: Draft, override: Override, stage: str | None) -> None:
         case ("infer" | "decode" as field,) | ("infer" as field, "method"):
             _set_method(draft, override, field)
         case ("infer", key):
-            draft.set("infer", _with_setting(draft.single("infer") or CallSpec(name="auto"), (key,), override))
+            draft.set("infer", _with_setting(draft.single("infer") or ex.CallSpec(name="auto"), (key,), override))
         case (name,):
             _set_constant(draft, override, name)
         case (name, *key):
@@ -118,7 +106,7 @@ def _set_constant(draft: Draft, override: Override, name: str) -> None:
 def _set_stage(draft: Draft, override: Override, name: str, key: tuple[str, ...], running: str | None) -> None:
     stages = [stage for stage in draft.entries("stages") if isinstance(stage, Stage)]
     if name == "train" and not stages:
-        stages = [Stage(criterion=CallSpec(name="likelihood"))]
+        stages = [Stage(criterion=ex.CallSpec(name="likelihood"))]
         draft.add(stages[0])
     wanted = (running or stages[-1].label) if name == "train" else name
     for n, stage in enumerate(stages):
@@ -148,16 +136,16 @@ def _warn_if_idle(draft: Draft, override: Override, name: str, stages: Sequence[
     draft.problems.append(Diagnostic("idle-override", message, label, help=remedy, severity="warning"))
 
 
-def _with_setting(call: CallSpec, key: tuple[str, ...], override: Override) -> CallSpec:
+def _with_setting(call: ex.CallSpec, key: tuple[str, ...], override: Override) -> ex.CallSpec:
     """`call` with one argument or setting replaced, or added to the settings of its block."""
     arguments, settings = list(call.arguments), list(call.settings)
     place = override.path_span
     for n, argument in enumerate(arguments):
         if (argument.name,) == key:
-            arguments[n] = Argument(value=override.value, name=argument.name).at(place, name=place)
+            arguments[n] = ex.Argument(value=override.value, name=argument.name).at(place, name=place)
             return call.model_copy(update={"arguments": tuple(arguments)})
     n = next((n for n, setting in enumerate(settings) if setting.key == key), len(settings))
-    settings[n : n + 1] = [Setting(key=key, value=override.value).at(place, key=place)]
+    settings[n : n + 1] = [ex.Setting(key=key, value=override.value).at(place, key=place)]
     return call.model_copy(update={"settings": tuple(settings)})
 
 
@@ -190,13 +178,15 @@ _REQUIRE = "require "
 _EVENT = "for example `y[3] is B-LOC and y[4] is I-LOC`, with positions from 1"
 
 
-def event_problem(place: Node | Span, slug: str, message: str, words: str = "", help: str | None = None) -> DcrfError:
+def event_problem(
+    place: ex.Node | Span, slug: str, message: str, words: str = "", help: str | None = None
+) -> DcrfError:
     """The error about a part of an event."""
     span = place if isinstance(place, Span) else place.span
     return DcrfError(Diagnostic(slug, message, Label(span, words), help=help))
 
 
-def read_event(text: str, name: str = "event") -> Condition:
+def read_event(text: str, name: str = "event") -> ex.Condition:
     """The condition of a text, in which its parts have their places. DcrfError with every mistake in it.
 
     name: stands in messages for that of a file.
@@ -215,7 +205,7 @@ def read_event(text: str, name: str = "event") -> Condition:
         raise DcrfError([_in_event(problem, into_event) for problem in problems])
     match template.statements:
         case (Constraint(action="require", when=None, name=None, condition=condition),):
-            placed: Condition = relocated(condition, into_event)
+            placed: ex.Condition = ex.relocated(condition, into_event)
             return placed
     raise _no_event(source, "is not one condition")
 

@@ -17,30 +17,21 @@ from typing import Any, Literal, Self, TypeVar
 from ...foundation import require_kind
 from ...syntax import (
     NAMED_STATEMENTS,
-    CallSpec,
     Column,
     Declaration,
     Declarations,
-    Domain,
-    Enumerated,
     Evaluate,
     Label,
     Memory,
     Method,
-    Node,
-    Number,
-    Reference,
-    Scheme,
     SpanScheme,
     Statement,
-    Text,
-    Value,
     View,
-    field_names,
     format_plainly,
+    nodes as ex,
 )
 
-AnyNode = TypeVar("AnyNode", bound=Node)
+AnyNode = TypeVar("AnyNode", bound=ex.Node)
 
 
 @cache
@@ -50,7 +41,7 @@ def _adapter(kind: Any) -> Any:
     return TypeAdapter(kind)
 
 
-def json_adapter(kind: type[Node]) -> Any:
+def json_adapter(kind: type[ex.Node]) -> Any:
     """What pydantic knows of a class of nodes: how it is checked, its JSON and the schema of that."""
     any_kind: Any = kind
     return _adapter(any_kind)
@@ -64,7 +55,7 @@ def checked_node(kind: type[AnyNode], fields: Mapping[str, Any]) -> AnyNode:
 
 def validated(node: AnyNode) -> AnyNode:
     """The same node, its fields checked, but not the nodes in them. Raises pydantic's `ValidationError`."""
-    return checked_node(type(node), {name: getattr(node, name) for name in field_names(type(node))})
+    return checked_node(type(node), {name: getattr(node, name) for name in ex.field_names(type(node))})
 
 
 class ModelSpec(Declarations):
@@ -173,14 +164,14 @@ class ModelSpec(Declarations):
         """The column `name`, or None."""
         return self._columns.get(name)
 
-    def constant(self, name: str) -> Value | None:
+    def constant(self, name: str) -> ex.Value | None:
         """The value of the constant `name` (`let`), or None."""
         return self._constants.get(name)
 
-    def settled(self, value: Value) -> Value:
+    def settled(self, value: ex.Value) -> ex.Value:
         """`value`, or the value of the constant that it names (itself if constants form a cycle)."""
         passed: dict[str, None] = {}
-        while isinstance(value, Reference) and value.place.kind == "here" and value.name not in passed:
+        while isinstance(value, ex.Reference) and value.place.kind == "here" and value.name not in passed:
             next_value = self._settled.get(value.name, self._constants.get(value.name))
             if next_value is None:
                 break
@@ -188,9 +179,9 @@ class ModelSpec(Declarations):
             value = next_value
         # kept, so that a long chain is followed once; a constant on a cycle stands for itself
         names = list(passed)
-        circle = names.index(value.name) if isinstance(value, Reference) and value.name in passed else len(names)
+        circle = names.index(value.name) if isinstance(value, ex.Reference) and value.name in passed else len(names)
         self._settled.update(dict.fromkeys(names[:circle], value))
-        self._settled.update((name, Reference(name=name)) for name in names[circle:])
+        self._settled.update((name, ex.Reference(name=name)) for name in names[circle:])
         return value
 
     # Kept after the first use, so that a look-up does not visit the whole model. They are not part of the model: a copy
@@ -202,7 +193,7 @@ class ModelSpec(Declarations):
         >>> without_metrics = load_template("address.dcrf").spec.model_copy(update={"evaluate": ()})
         """
         copied = super().model_copy(update=update)
-        for name in [name for name in copied.__dict__ if name not in (*field_names(type(self)), "span", "part_spans")]:
+        for name in copied.__dict__.keys() - {*ex.field_names(type(self)), "span", "part_spans"}:
             del copied.__dict__[name]
         copied._tell_schemes()
         return copied
@@ -216,11 +207,11 @@ class ModelSpec(Declarations):
         return {column.name: column for column in reversed(self.data.columns if self.data else ())}
 
     @cached_property
-    def _constants(self) -> Mapping[str, Value]:
+    def _constants(self) -> Mapping[str, ex.Value]:
         return {let.name: let.value for let in reversed(self.lets)}
 
     @cached_property
-    def _settled(self) -> dict[str, Value]:
+    def _settled(self) -> dict[str, ex.Value]:
         """The final values of constants that were asked for."""
         return {}
 
@@ -257,11 +248,11 @@ class ModelSpec(Declarations):
         return {}
 
 
-def span_scheme(label: str, domain: Domain, others: str | None) -> SpanScheme | None:
+def span_scheme(label: str, domain: ex.Domain, others: str | None) -> SpanScheme | None:
     """How spans become states of a domain; None if it says nothing of it. `others` are the states of unknown values."""
-    if isinstance(domain, Scheme):
+    if isinstance(domain, ex.Scheme):
         name, types = domain.name, domain.types
-    elif isinstance(domain, Enumerated):
+    elif isinstance(domain, ex.Enumerated):
         marks = [state.partition("-") for state in domain.states if state[1:2] == "-"]
         name = "bioes" if {mark for mark, _, _ in marks} & {"E", "S"} else "bio"
         types = tuple(dict.fromkeys(kind for _, _, kind in marks))
@@ -270,11 +261,11 @@ def span_scheme(label: str, domain: Domain, others: str | None) -> SpanScheme | 
     return SpanScheme(label=label, scheme=name, types=types if types and others == "O" else None)
 
 
-def plain(value: Value) -> int | float | str | None:
+def plain(value: ex.Value) -> int | float | str | None:
     """The Python value of a number, a text or a bare word; None for anything else."""
-    if isinstance(value, Number | Text):
+    if isinstance(value, ex.Number | ex.Text):
         return value.value
-    if isinstance(value, Reference):
+    if isinstance(value, ex.Reference):
         return value.name
     return None
 
@@ -289,7 +280,7 @@ _FIRST = (
 )  # fmt: skip
 _SECTIONS = (
     *_FIRST,
-    *((name,) for name in field_names(Declarations) if name not in ("doc", *_METHODS, *chain.from_iterable(_FIRST))),
+    *((name,) for name in ex.field_names(Declarations) if name not in ("doc", *_METHODS, *chain.from_iterable(_FIRST))),
     _METHODS,
 )
 
@@ -311,7 +302,7 @@ def to_text(spec: ModelSpec, *, every_option: bool = False) -> str:
 def _statements(spec: ModelSpec, name: str) -> tuple[Statement, ...]:
     """The statements that a field of a specification stands for."""
     value = getattr(spec, name)
-    if isinstance(value, CallSpec):
+    if isinstance(value, ex.CallSpec):
         return (Method(step=name, call=value),)
     if name == "evaluate" and value:
         return (Evaluate(metrics=value),)

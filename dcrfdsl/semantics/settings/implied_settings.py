@@ -31,19 +31,8 @@ from .method_settings import MethodSettings
 from .optimizer_settings import OPTIMIZERS
 from .piece_shorthands import pieces_of
 from .prior_settings import PRIORS
-from .settings_reading import (
-    DEFAULT_STAGE,
-    decode_statement,
-    inference_settings,
-    stage_chain,
-    stage_settings,
-)
-from .training_settings import (
-    IMPORTANCE,
-    BidirectionalSettings,
-    MemmSettings,
-    PiecewiseSettings,
-)
+from .settings_reading import DEFAULT_STAGE, decode_statement, inference_settings, stage_chain, stage_settings
+from .training_settings import IMPORTANCE, PiecewiseSettings
 
 JOINT, LOCAL = "joint", "local"
 Parent: TypeAlias = tuple[str, int | None]  # a variable that a piece conditions on, and its offset if it is fixed
@@ -70,16 +59,11 @@ def decode_rule(spec: ModelSpec, label: str | None = None) -> DecodeRule:
     if written is not None:
         return DecodeRule(written)
     criterion = settings.criterion
-    if _is_local(spec, criterion):
+    # these train the product of their pieces' distributions
+    in_order = isinstance(criterion, PiecewiseSettings) and criterion.pieces and _has_pieces_in_order(spec, criterion)
+    if in_order or criterion.method in ("memm", "bidirectional"):
         return DecodeRule(LOCAL, criterion.method)
     return DecodeRule(JOINT) if criterion.decode is None else DecodeRule(criterion.decode, criterion.method)
-
-
-def _is_local(spec: ModelSpec, criterion: MethodSettings) -> bool:
-    """Whether a criterion trains the product of its pieces' distributions."""
-    if isinstance(criterion, MemmSettings | BidirectionalSettings):
-        return True
-    return isinstance(criterion, PiecewiseSettings) and bool(criterion.pieces) and _has_pieces_in_order(spec, criterion)
 
 
 def _has_pieces_in_order(spec: ModelSpec, criterion: PiecewiseSettings) -> bool:

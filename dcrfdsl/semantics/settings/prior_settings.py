@@ -7,7 +7,6 @@ room that computes penalties. Not here: which optimizers treat which shape (`tra
 from __future__ import annotations
 
 import math
-from abc import abstractmethod
 from collections.abc import Mapping
 from typing import ClassVar, Literal, Self
 
@@ -21,6 +20,7 @@ class Prior(MethodSettings):
     """
 
     strengths: ClassVar[Mapping[str, int]] = {}
+    usual_shape: ClassVar[Shape] = "none"  # `shape`, where it follows from no setting
 
     def eased(self, factor: float) -> Self:
         """The prior with every strength that is not written so many times weaker; see `CriterionSettings.ease`."""
@@ -30,11 +30,11 @@ class Prior(MethodSettings):
         return self.model_copy(update={name: getattr(self, name) * factor ** self.strengths[name] for name in left})
 
     @property
-    @abstractmethod
     def shape(self) -> Shape:
         """`none`; `quadratic`; `smooth` for any other differentiable penalty; `corner` if it has one
         wherever a weight is zero; `groups` if wherever a whole group of weights is.
         """
+        return self.usual_shape
 
 
 class NoPrior(Prior):
@@ -42,10 +42,6 @@ class NoPrior(Prior):
 
     method = "none"
     example = "train likelihood: prior = none"
-
-    @property
-    def shape(self) -> Shape:
-        return "none"
 
 
 class GaussianPrior(Prior):
@@ -78,13 +74,10 @@ class LaplacePrior(Prior):
     """The penalty ‖λ‖₁ / b, L1: weights become exactly zero."""
 
     method = "laplace"
+    usual_shape = "corner"
     example = "train likelihood: prior = laplace(scale = 2)"
     strengths = {"scale": 1}
     scale: float = setting(1.0, "b: the smaller, the more weights are zero", unit="weight", ge=LEAST, le=LARGEST)
-
-    @property
-    def shape(self) -> Shape:
-        return "corner"
 
 
 class LphiPrior(Prior):
@@ -123,6 +116,7 @@ class GroupLassoPrior(Prior):
     """
 
     method = "group_lasso"
+    usual_shape = "groups"
     source = "Yuan & Lin 2006"
     example = "train likelihood: prior = group_lasso(strength = 2)"
     written_out = "train likelihood: prior = group_lasso(strength = 2, groups = features)"
@@ -132,10 +126,6 @@ class GroupLassoPrior(Prior):
         "templates", "`templates`: the weights of a clique that one feature of its list gives, each offset by itself, "
         "as `word[-1]`, and its biases; `features`: the weights of one value, as `word[-1]=the`, for all states",
     )  # fmt: skip
-
-    @property
-    def shape(self) -> Shape:
-        return "groups"
 
 
 PRIORS: Table[type[Prior]] = Table(

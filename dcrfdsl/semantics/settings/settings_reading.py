@@ -24,13 +24,7 @@ from .loss_settings import KERNELS, HmsvmSettings
 from .method_settings import CriterionSettings, Frozen, MethodSettings
 from .optimizer_settings import OPTIMIZERS
 from .prior_settings import PRIORS
-from .training_settings import (
-    CRITERIA,
-    IMPORTANCE,
-    TrainSettings,
-    column_alone,
-    unnamed_texts,
-)
+from .training_settings import CRITERIA, IMPORTANCE, TrainSettings, column_alone, unnamed_texts
 
 DEFAULT_STAGE = Stage(criterion=CallSpec(name="likelihood"))
 

@@ -32,15 +32,8 @@ from .method_settings import (
     Shape,
     setting,
 )
-from .optimizer_settings import (
-    OPTIMIZERS,
-    AutoOptimizer,
-)
-from .prior_settings import (
-    GaussianPrior,
-    NoPrior,
-    Prior,
-)
+from .optimizer_settings import OPTIMIZERS, AutoOptimizer
+from .prior_settings import GaussianPrior, NoPrior, Prior
 
 _PIECES = "nota = sampled(0.2), max_cases = 1000, overlap = divide"  # of examples
 
