@@ -13,12 +13,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-from dcrfdsl.semantics.reference.message_pages import EXPLANATIONS
 
 from dcrfdsl.cli.cost_table import declared_costs
 from dcrfdsl.foundation.errors.diagnostics import DcrfError, Diagnostic, render_all
 from dcrfdsl.semantics import to_text
 from dcrfdsl.semantics.checks.checker import check
+from dcrfdsl.semantics.reference.message_pages import EXPLANATIONS
 from dcrfdsl.semantics.resolve.resolution import Resolved, load_text, resolve
 from dcrfdsl.syntax.format import format_template
 from dcrfdsl.syntax.parser import parse_partial
