@@ -120,11 +120,8 @@ class NodeWriter:
             case ex.Equals(left=left, right=right, negated=negated):
                 return _negated(["equal", self.term(left), self.term(right)], negated)
             case ex.Compares(left=left, sign=sign, right=right):
-                return [
-                    "compare",
-                    sign,
-                    *(self._quantity(side, lambda term: [self._number(term)]) for side in (left, right)),
-                ]
+                sides = [self._quantity(side, lambda term: [self._number(term)]) for side in (left, right)]
+                return ["compare", sign, *sides]
         raise data_error("cannot-export", f"the test `{condition_text(condition)}` has no exported form")
 
     # numbers ------------------------------------------------------------------------------------------------------

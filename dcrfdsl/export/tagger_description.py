@@ -193,9 +193,8 @@ class _Writer:
         texts, kept = self.vocabularies[factor.atom]
         size = len(self.learned.vocabularies.by_name[factor.atom])
         inside = np.searchsorted(kept, codes)
-        return np.where(codes < size, inside, codes - size + len(texts)), len(texts) + sum(
-            reach(factor, plan.pad_left, plan.pad_right)
-        )
+        outside = sum(reach(factor, plan.pad_left, plan.pad_right))
+        return np.where(codes < size, inside, codes - size + len(texts)), len(texts) + outside
 
     def _atom(self, factor: Factor) -> int:
         name = factor.atom

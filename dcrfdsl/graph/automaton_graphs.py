@@ -310,8 +310,9 @@ def _listed(
         if placement.place == MOVE:
             chosen = np.flatnonzero((pads == placement.pads) & ~told)
             told[chosen] = weighted[codes.cells(placement, moves.codes[chosen])]
-    keys, source_key = np.unique(codes.overlap_as_source(moves.states), return_inverse=True)
-    overlap = codes.overlap_as_target(moves.states)
+    # what a state shares with those that follow it, and with those before it
+    keys, source_key = np.unique(moves.states % codes.radix ** (codes.window - 1), return_inverse=True)
+    overlap = moves.states // codes.radix
     target_key = np.minimum(np.searchsorted(keys, overlap), len(keys) - 1)
     reached = keys[target_key] == overlap
     compatible = np.where(reached, np.bincount(source_key, minlength=len(keys))[target_key], 0)

@@ -176,15 +176,6 @@ class StateCodes:
         states: Ints = codes % self.radix**self.window
         return states
 
-    def overlap_as_source(self, codes: Ints) -> Ints:
-        """What a state shares with the states that follow it."""
-        overlap: Ints = codes % self.radix ** (self.window - 1)
-        return overlap
-
-    def overlap_as_target(self, codes: Ints) -> Ints:
-        """What a state shares with the states before it."""
-        return codes // self.radix
-
     def cells(self, placement: Placement, codes: Ints) -> Ints:
         """The shared cells of a factor in states or moves."""
         index = np.zeros(len(codes), np.int64)

@@ -192,20 +192,14 @@ class DrawingLayout:
         away = _sideways(points)
         along, length = (-away[1], away[0]), math.dist(min(points), max(points))
         shift = 0.0
-        if len(points) > 2 or self._crosses_a_circle(points[0], points[1]):
+        between = (centre for centre in self.centres if centre not in points)
+        if len(points) > 2 or any(_distance_to_segment(one, *points) < 1.5 * RADIUS for one in between):
             shift = 28.0 if away[0] > 0.9 else 36.0 + 0.04 * math.dist(points[0], points[-1])
         slides = [slide for slide in _SLIDES if abs(slide) < max(_CLEAR, length / 2 - RADIUS - SQUARE)]
         while True:
             for slide in slides if shift else [0.0]:  # on the line itself, edges would cover each other
                 yield _moved(_moved(middle, along, slide), away, shift), shift
             shift += _CLEAR
-
-    def _crosses_a_circle(self, start: Point, end: Point) -> bool:
-        return any(
-            _distance_to_segment(centre, start, end) < 1.5 * RADIUS
-            for centre in self.centres
-            if centre not in (start, end)
-        )
 
 
 def _sideways(points: Sequence[Point]) -> Point:
@@ -338,7 +332,7 @@ def svg(graph: GraphDrawing) -> str:
     names = list(dict.fromkeys(piece.piece for piece in graph.pieces))
     piece_colours = {name: PALETTE[-1 - i % len(PALETTE)] for i, name in enumerate(names)}
     height += 22 * (len(names) + len(graph.notes) + len(_explained(graph)))
-    legend = [_counted(clique, counts[clique]) for clique in layout.colours]
+    legend = [f"{clique}: {counts[clique]} factor{'s' * (counts[clique] != 1)}" for clique in layout.colours]
     listed = [*legend, *(f"piece {name}" for name in names), *graph.notes, *_explained(graph)]
     width = max(width, *(MARGIN + 34 + len(line) * 7.0 for line in listed)) if listed else width
     edges, squares = [], []
@@ -374,10 +368,6 @@ def svg(graph: GraphDrawing) -> str:
     return "\n".join([*out, "</svg>"]) + "\n"
 
 
-def _counted(clique: str, count: int) -> str:
-    return f"{clique}: {count} factor{'' if count == 1 else 's'}"
-
-
 def _explained(graph: GraphDrawing) -> tuple[str, ...]:
     """What the numbers in circles mean, if there are any."""
     has_counts = any(not variable.shown for variable in graph.variables)
@@ -407,15 +397,12 @@ def _circle(centre: Point, variable: VariableMark) -> str:
     at = (x, y + 4) if len(words) <= _MOST_LETTERS else (x, y + RADIUS + 11)  # long ones stand below, whole
     tip = "\n".join([f"{variable}: {variable.states} states", *variable.details])
     size = 11 if len(words) <= 4 else 9
+    kind = f' class="{_escaped(variable.kind)}"' if variable.kind else ""
     return (
-        f"<g{_class(variable.kind)}><title>{_escaped(tip)}</title>"
+        f"<g{kind}><title>{_escaped(tip)}</title>"
         f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{RADIUS}" fill="white" stroke="#222222" stroke-width="1.4"/>'
         f"{_label(at, words, size, colour='#444444')}</g>"
     )
-
-
-def _class(kind: str) -> str:
-    return f' class="{_escaped(kind)}"' if kind else ""
 
 
 def _square(at: Point, colour: str, title: str, features: Sequence[str]) -> str:
@@ -447,19 +434,13 @@ def drawing_blocks(drawing: GraphDrawing) -> Iterator[Block]:
     length = max(1, len(drawing.words))
     a_position = math.ceil((len(drawing.variables) + len(drawing.factors)) / length)
     shown = first_positions(drawing, max(1, min(MOST_POSITIONS, MOST_MARKS // max(1, a_position))))
-    yield Picture(inline_svg(svg(shown)), _shown(shown), kind="graph")
+    told = f"Circles are {len(shown.variables):,} variables, squares are {len(shown.factors):,} factors."
+    yield Picture(inline_svg(svg(shown)), f"{told} A pointer brings up what they are.", kind="graph")
     if hidden := length - len(shown.words):
         factors = len(drawing.factors) - len(shown.factors)
         yield Paragraph(
             f"{hidden:,} more position{'s' * (hidden != 1)} and {factors:,} more factors are left out.", kind="note"
         )
-
-
-def _shown(drawing: GraphDrawing) -> str:
-    return (
-        f"Circles are {len(drawing.variables):,} variables, squares are {len(drawing.factors):,} factors. A pointer "
-        "brings up what they are."
-    )
 
 
 def first_positions(drawing: GraphDrawing, most: int) -> GraphDrawing:

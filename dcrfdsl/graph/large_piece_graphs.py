@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -114,11 +115,7 @@ def piece_graphs(
     every = replace(model.graph, num_labels=len(graph.cards), num_latents=0)  # memories and latents are clamped too
     wired = clamped_graph(every, gold, num_sets)
     maker = _Maker(graph, wired, model, wired.kind_arrays(model.parameters.run_base()), num_sets + len(graph.cards))
-
-    def order_of(shape: GraphShape) -> list[int]:
-        return _order(shape, max_table)
-
-    free, known = (ShapeBank(wired.num_shared, order_of) for _ in range(2))
+    free, known = (ShapeBank(wired.num_shared, partial(_order, max_table=max_table)) for _ in range(2))
     number_of: dict[tuple[object, ...], int] = {}
     numbers, firsts = [], []
     for g, shape in enumerate(shapes):

@@ -18,7 +18,8 @@ OUTSIDE = {-1: "START", 1: "STOP"}
 
 def clique_listing(spec: ModelSpec, states: Mapping[str, Sequence[str] | None]) -> str:
     """The variables of a position, and the instances of each clique.   states: by variable, None if data tell them."""
-    length = max([FEWEST, *(_width(clique) + 1 for clique in spec.cliques if not clique.relational)])
+    offsets = [[shift_of_site(site.place) for site in clique.sites] for clique in spec.cliques if not clique.relational]
+    length = max([FEWEST, *(max(of_sites) - min(of_sites) + 1 for of_sites in offsets)])
     lines = [f"variables of each of the positions 1 to {length}"]
     for kind, items in (("label", spec.labels), ("latent", spec.latents), ("memory", spec.memories)):
         for item in items:
@@ -38,12 +39,6 @@ def clique_listing(spec: ModelSpec, states: Mapping[str, Sequence[str] | None]) 
 
 def _counted(count: int) -> str:
     return f"{count:,} state{'s' * (count != 1)}"
-
-
-def _width(clique: CliqueSpec) -> int:
-    """Positions from its first to its last site."""
-    offsets = [shift_of_site(site.place) for site in clique.sites]
-    return max(offsets) - min(offsets)
 
 
 def _title(clique: CliqueSpec) -> str:
@@ -84,10 +79,7 @@ def _joined(clique: CliqueSpec) -> str:
 def _segments(variable: str, longest: int, clique: CliqueSpec, length: int) -> Iterator[str]:
     """The candidates at each position, from the shortest on."""
     for first in range(1, length + 1):
-        last = min(length, first + longest - 1)
-        ends = (
-            f"{variable}[{first}..{end}]" if end > first else f"{variable}[{first}]" for end in range(first, last + 1)
-        )
-        yield " | ".join(ends)
+        longer = range(first + 1, min(length, first + longest - 1) + 1)
+        yield " | ".join([f"{variable}[{first}]", *(f"{variable}[{first}..{end}]" for end in longer)])
     if clique.longer == "together":
         yield f"segments of more than {longest:,} tokens, which have one length together"

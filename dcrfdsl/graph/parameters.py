@@ -16,18 +16,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import foundation
 from ..features import FeatureRows, Pairs
-from ..foundation import (
-    Floats,
-    IncompatibleState,
-    Ints,
-    Ints32,
-    Offsets,
-    array,
-    check_offsets,
-    check_within,
-    data_error,
-)
 from ..kernels.extraction import count_pairs
 from ..kernels.tables import Bindings
 from ..syntax import CliqueSpec
@@ -43,9 +33,11 @@ from .unroll import ModelGraph
 class CliqueWeights:
     """The weights of one clique: the assignments of its biases, and a run of assignments for each feature."""
 
-    bias: Ints32 | Ints  # [biases]     assignment of bias weight i; 64 bits if the clique has more than 2³¹ assignments
-    run_off: Offsets  # [features + 1]  feature → its entries
-    entry: Ints32  #    [entries]       assignment of entry e
+    bias: (
+        foundation.Ints32 | foundation.Ints
+    )  # [biases]     assignment of bias weight i; 64 bits if the clique has more than 2³¹ assignments
+    run_off: foundation.Offsets  # [features + 1]  feature → its entries
+    entry: foundation.Ints32  #    [entries]       assignment of entry e
 
     def without_weights(self) -> CliqueWeights:
         """The same clique and features without weights."""
@@ -58,8 +50,8 @@ class AddedWeights(NamedTuple):
     features.
     """
 
-    feature: Ints
-    assignment: Ints
+    feature: foundation.Ints
+    assignment: foundation.Ints
     num_features: int
 
 
@@ -68,12 +60,12 @@ MOST_NARROWED = 2**22  # of a clique whose unknown labels are counted as constra
 _KEY = 1 << 32  # more than the assignments of any clique
 
 
-def _features(run_off: Offsets) -> Ints:
+def _features(run_off: foundation.Offsets) -> foundation.Ints:
     """The feature of each entry."""
     return np.repeat(np.arange(len(run_off) - 1), np.diff(run_off))
 
 
-def _keys(run_off: Offsets, entry: Ints32) -> Ints:
+def _keys(run_off: foundation.Offsets, entry: foundation.Ints32) -> foundation.Ints:
     """A number for each (feature, assignment), ascending in the order of entries."""
     return _features(run_off) * _KEY + entry
 
@@ -100,7 +92,7 @@ class Parameters:
         """The number of the clique's first feature weight."""
         return self.num_bias + sum(len(c.entry) for c in self.cliques[:clique])
 
-    def of_clique(self, clique: int) -> Ints:
+    def of_clique(self, clique: int) -> foundation.Ints:
         """The numbers of all weights of a clique."""
         clique_weights, bias, entry = self.cliques[clique], self.bias_start(clique), self.entry_start(clique)
         return np.concatenate(
@@ -123,7 +115,7 @@ class Parameters:
             bias_cell=bias_cell,
         )
 
-    def bias_places(self, graph: ModelGraph) -> tuple[Ints, Ints]:
+    def bias_places(self, graph: ModelGraph) -> tuple[foundation.Ints, foundation.Ints]:
         """The number of a bias weight and the shared cell of `graph` that it is added to, [cells] each."""
         weight, cell = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
         for c, weights in enumerate(self.cliques):
@@ -135,7 +127,7 @@ class Parameters:
                 cell.append(cells[known])
         return np.concatenate(weight), np.concatenate(cell)
 
-    def extended(self, added: Mapping[int, AddedWeights]) -> tuple[Parameters, Ints, Ints]:
+    def extended(self, added: Mapping[int, AddedWeights]) -> tuple[Parameters, foundation.Ints, foundation.Ints]:
         """These parameters with more features and weights in some cliques.
 
         Also returns the new number of each old weight [W], and that of each added one, clique by clique.
@@ -164,9 +156,9 @@ class Parameters:
     def arrays(self) -> dict[str, NDArray]:
         """The weights as arrays for a model file."""
         return {
-            f"parameters.{c}.{name}": array
+            f"parameters.{c}.{name}": values
             for c, weights in enumerate(self.cliques)
-            for name, array in (("bias", weights.bias), ("run_off", weights.run_off), ("entry", weights.entry))
+            for name, values in (("bias", weights.bias), ("run_off", weights.run_off), ("entry", weights.entry))
         }
 
     @classmethod
@@ -184,7 +176,7 @@ class Parameters:
         """(weight, clique, feature or -1 for the bias, assignment) of every weight, in order."""
         return zip(range(self.num_weights), *(part.tolist() for part in self.origins()), strict=True)
 
-    def origins(self) -> tuple[Ints, Ints, Ints]:
+    def origins(self) -> tuple[foundation.Ints, foundation.Ints, foundation.Ints]:
         """Clique, feature (-1 for the bias) and assignment of every weight, each [weights]."""
         sizes = [len(weights.bias) for weights in self.cliques] + [len(weights.entry) for weights in self.cliques]
         clique = np.repeat(np.tile(np.arange(len(self.cliques)), 2), sizes)
@@ -199,21 +191,21 @@ def _restored(
 ) -> CliqueWeights:
     """The weights of one clique; each run must ascend."""
     name, size = f"parameters.{number}", template.num_assignments
-    bias = array(arrays, f"{name}.bias", _bias_type(size))
-    entry = array(arrays, f"{name}.entry", np.int32)
-    run_off = array(arrays, f"{name}.run_off", np.int64)
-    check_within(bias, 0, size, f"{name}.bias")
-    check_within(entry, 0, size, f"{name}.entry")
+    bias = foundation.array(arrays, f"{name}.bias", _bias_type(size))
+    entry = foundation.array(arrays, f"{name}.entry", np.int32)
+    run_off = foundation.array(arrays, f"{name}.run_off", np.int64)
+    foundation.check_within(bias, 0, size, f"{name}.bias")
+    foundation.check_within(entry, 0, size, f"{name}.entry")
     features = num_features[template.feature_set] if template.feature_set >= 0 else 0
     if len(run_off) != features + 1:
-        raise IncompatibleState(
+        raise foundation.IncompatibleState(
             f"clique `{template.name}` has weights of {len(run_off) - 1:,} features, expected {features:,}"
         )
-    check_offsets(run_off, len(entry), f"{name}.run_off")
+    foundation.check_offsets(run_off, len(entry), f"{name}.run_off")
     falls = np.append(entry[1:] <= entry[:-1], False)  # from entry e to the next
     falls[run_off[run_off > 0] - 1] = False  # the last entry of a run
     if (bias[1:] <= bias[:-1]).any() or falls.any() or (len(bias) and not template.has_bias):
-        raise IncompatibleState(f"the weights of clique `{template.name}` are not in order")
+        raise foundation.IncompatibleState(f"the weights of clique `{template.name}` are not in order")
     return CliqueWeights(bias, run_off, entry)
 
 
@@ -229,14 +221,14 @@ def _code_weights(template: CliqueTemplate) -> CliqueWeights:
     return CliqueWeights(np.zeros(0, np.int32), offsets(telling.sum(axis=1)), entry)
 
 
-def _code_potentials(template: CliqueTemplate) -> Floats:
+def _code_potentials(template: CliqueTemplate) -> foundation.Floats:
     """The log potentials of all assignments for each code, [codes, assignments]."""
     assert template.coded is not None
     table = template.coded.reshape(len(template.coded), -1)
     return np.where(table, 0.0, -np.inf) if table.dtype == np.bool_ else table.astype(np.float64)
 
 
-def fixed_weights(graph: ModelGraph) -> Floats:
+def fixed_weights(graph: ModelGraph) -> foundation.Floats:
     """The log potentials of the entries of codes, in the order of `Parameters.bindings`. They are not trained."""
     tables = [_code_potentials(template).ravel() for template in graph.coded]
     return np.concatenate([np.zeros(0), *(table[table != 0.0] for table in tables)])
@@ -248,9 +240,9 @@ def learn_parameters(
     rows: Sequence[FeatureRows],
     num_features: Sequence[int],
     gold: Gold,
-    sentence_off: Offsets,
+    sentence_off: foundation.Offsets,
     relations: Mapping[int, Pairs] | None = None,
-) -> tuple[Parameters, Floats]:
+) -> tuple[Parameters, foundation.Floats]:
     """The weights that the training data calls for, and their counts [weights] in the sentences whose labels are all
     known (Sutton eq. 8, first sum).
 
@@ -285,7 +277,7 @@ def learn_parameters(
         counted = complete[sentence[which]]
         size = template.num_assignments
         possible = _possible_assignments(template, graph, number) if everything else np.unique(assignment)
-        bias: Ints32 | Ints = np.zeros(0, np.int32)
+        bias: foundation.Ints32 | foundation.Ints = np.zeros(0, np.int32)
         if template.has_bias:
             bias = possible.astype(np.int32) if _bias_type(size) is np.int32 else possible.astype(np.int64)
         run_off, entry, pair_counts = np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(0)
@@ -310,7 +302,7 @@ def learn_parameters(
     return Parameters(tuple(learned)), np.concatenate([np.zeros(0), *bias_counts, *entry_counts])
 
 
-def _counted(assignment: Ints, bias: Ints32 | Ints) -> Floats:
+def _counted(assignment: foundation.Ints, bias: foundation.Ints32 | foundation.Ints) -> foundation.Floats:
     """How often each of the ascending assignments `bias` occurs."""
     found, times = np.unique(assignment, return_counts=True)
     place = np.searchsorted(bias, found)
@@ -321,7 +313,9 @@ def _counted(assignment: Ints, bias: Ints32 | Ints) -> Floats:
     return counts
 
 
-def broken_instances(template: CliqueTemplate, gold: Gold, sentence_off: Offsets, rows: Sequence[FeatureRows]) -> Ints:
+def broken_instances(
+    template: CliqueTemplate, gold: Gold, sentence_off: foundation.Offsets, rows: Sequence[FeatureRows]
+) -> foundation.Ints:
     """Tokens at the anchors of instances whose gold assignment is known and has potential zero."""
     template = template.plain or template
     if template.allowed is None and template.coded is None:
@@ -341,10 +335,10 @@ def broken_instances(template: CliqueTemplate, gold: Gold, sentence_off: Offsets
     return (sentence_off[sentence] + np.maximum(anchor, 0))[broken]
 
 
-def _possible_assignments(template: CliqueTemplate, graph: ModelGraph, clique: int) -> Ints:
+def _possible_assignments(template: CliqueTemplate, graph: ModelGraph, clique: int) -> foundation.Ints:
     """Every assignment of an instance that no hard constraint on some of its sites forbids. DcrfError if too many."""
     if template.num_assignments > MOST_ASSIGNMENTS:
-        raise data_error(
+        raise foundation.data_error(
             "too-wide",
             f"clique `{template.name}` would have {template.num_assignments:.3g} weights, one for each assignment; "
             f"{MOST_ASSIGNMENTS:,} are possible",
@@ -367,7 +361,7 @@ def join_parameters(one: Parameters, other: Parameters) -> Parameters:
     return Parameters(tuple(joined))
 
 
-def placed_counts(joined: Parameters, part: Parameters, counts: Floats) -> Floats:
+def placed_counts(joined: Parameters, part: Parameters, counts: foundation.Floats) -> foundation.Floats:
     """The counts of a part as those of the joined weights, [joined weights].   counts: of the weights of the part."""
     out = np.zeros(joined.num_weights)
     for clique, (whole, own) in enumerate(zip(joined.cliques, part.cliques, strict=True)):

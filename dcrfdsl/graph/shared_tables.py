@@ -93,10 +93,8 @@ class SharedTables:
 
     def product_places(self) -> list[ProductPlace]:
         """Where products and their parts lie."""
-        return [
-            product.placed(self.of_kinds, at)
-            for product, at in zip(self.products, self._product_starts, strict=True)
-        ]  # fmt: skip
+        places = zip(self.products, self._product_starts, strict=True)
+        return [product.placed(self.of_kinds, at) for product, at in places]
 
     def hard_cells(self) -> Floats:
         """Hard zeros of all tables in the layout of the shared cells, [num_cells]; 0 or -inf."""

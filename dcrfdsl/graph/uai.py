@@ -156,9 +156,8 @@ def uai_text(graph: FactorGraph) -> str:
     for scope, table in factors:
         most = float(np.abs(table[table != -np.inf]).max(initial=0.0))
         if most > LARGEST_LOG:
-            message = (
-                f"the factor over the variables {' '.join(map(str, scope))} has a log potential of size {most:.4g}"
-            )
+            names = " ".join(map(str, scope))
+            message = f"the factor over the variables {names} has a log potential of size {most:.4g}"
             remedy = f"potentials are written as numbers, and their logarithms are at most {LARGEST_LOG:.0f} in size"
             raise data_error("cannot-export", f"the graph cannot be written as UAI: {message}", help=remedy)
         lines += ["", str(table.size), " ".join(map(repr, np.exp(table).ravel().tolist()))]

@@ -185,16 +185,9 @@ class ModelGraph:
         for number, template_pairs in zip(self.relational, pairs, strict=False):
             template = self.templates[number]
             for anchor, ends in enumerate(template_pairs):
-                yield (
-                    self._kind_of[number, template.inside],
-                    anchor,
-                    tuple(
-                        (ends[end] + offset) * len(self.cards) + variable
-                        for variable, offset, end in zip(
-                            template.variables, template.offsets, template.ends, strict=True
-                        )
-                    ),
-                )
+                sites = zip(template.variables, template.offsets, template.ends, strict=True)
+                scope = tuple((ends[end] + offset) * len(self.cards) + variable for variable, offset, end in sites)
+                yield self._kind_of[number, template.inside], anchor, scope
 
     def _scope(self, template: CliqueTemplate, anchor: int, pattern: Pattern) -> tuple[int, ...]:
         """The variables of an instance."""

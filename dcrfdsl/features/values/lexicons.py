@@ -18,21 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel
 
-from ...foundation import (
-    Codes,
-    Count,
-    IncompatibleState,
-    Ints32,
-    Offsets,
-    array,
-    check_strings,
-    data_error,
-    pack_strings,
-    read_at_most,
-    shortened,
-    typed,
-    unpack_strings,
-)
+from ... import foundation
 from ...kernels.extraction import insert, mark_spans
 from ...semantics import ModelSpec
 
@@ -76,7 +62,7 @@ class LexiconRecord(BaseModel, strict=True, extra="forbid"):
     """A lexicon in a model file, except its texts."""
 
     name: str
-    entries: Count
+    entries: foundation.Count
     map: bool
     sha256: str
     ignores_case: bool = False  # not in older files
@@ -91,7 +77,7 @@ class Lexicons:
     def arrays(self) -> dict[str, NDArray[Any]]:
         """All entries and values as one packed table of strings."""
         lists = ((*lexicon.entries, *(lexicon.values or ())) for lexicon in self.by_name.values())
-        data, off = pack_strings(chain.from_iterable(lists))
+        data, off = foundation.pack_strings(chain.from_iterable(lists))
         return {"lexicon_bytes": data, "lexicon_off": off}
 
     def metadata(self) -> list[dict[str, Any]]:
@@ -110,13 +96,16 @@ class Lexicons:
     @classmethod
     def restore(cls, arrays: Mapping[str, NDArray[Any]], metadata: Sequence[object]) -> Lexicons:
         """From `arrays()` and `metadata()`; `IncompatibleState` if they do not fit together."""
-        records: list[LexiconRecord] = typed(list[LexiconRecord], metadata, "lexicons")
-        data, off = array(arrays, "lexicon_bytes", np.uint8), array(arrays, "lexicon_off", np.int64)
-        check_strings(data, off, "lexicon_off")
+        records: list[LexiconRecord] = foundation.typed(list[LexiconRecord], metadata, "lexicons")
+        data, off = (
+            foundation.array(arrays, "lexicon_bytes", np.uint8),
+            foundation.array(arrays, "lexicon_off", np.int64),
+        )
+        foundation.check_strings(data, off, "lexicon_off")
         expected = sum(one.entries * (1 + one.map) for one in records)
         if expected != len(off) - 1:
-            raise IncompatibleState(f"the lexicons have {len(off) - 1:,} texts, expected {expected:,}")
-        strings = iter(unpack_strings(data, off))
+            raise foundation.IncompatibleState(f"the lexicons have {len(off) - 1:,} texts, expected {expected:,}")
+        strings = iter(foundation.unpack_strings(data, off))
         by_name: dict[str, Lexicon] = {}
         for one in records:
             entries = tuple(islice(strings, one.entries))
@@ -141,22 +130,24 @@ def read_lexicon(name: str, path: Path, *, ignores_case: bool = False) -> Lexico
     """
     file = str(path)
     try:
-        raw = read_at_most(path, MAX_BYTES + 1)
+        raw = foundation.read_at_most(path, MAX_BYTES + 1)
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise data_error("missing-lexicon", f"cannot read lexicon `{name}`: {why}", file=file) from None
+        raise foundation.data_error("missing-lexicon", f"cannot read lexicon `{name}`: {why}", file=file) from None
     if len(raw) > MAX_BYTES:
-        raise data_error("lexicon-too-large", f"lexicon `{name}` has more than {MAX_BYTES >> 20} MiB", file=file)
+        raise foundation.data_error(
+            "lexicon-too-large", f"lexicon `{name}` has more than {MAX_BYTES >> 20} MiB", file=file
+        )
     try:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1
         reason = f"lexicon `{name}` is not UTF-8: byte 0x{raw[error.start]:02x}"
-        raise data_error("not-utf8", reason, file=file, line=line) from None
+        raise foundation.data_error("not-utf8", reason, file=file, line=line) from None
     for char, words in _NO_TEXT.items():
         if char in text.replace("\r\n", "\n"):
             line = text.count("\n", 0, text.index(char)) + 1
-            raise data_error("bad-lexicon", f"lexicon `{name}` {words}", file=file, line=line)
+            raise foundation.data_error("bad-lexicon", f"lexicon `{name}` {words}", file=file, line=line)
     pairs = _pairs(name, text, file, str.casefold if ignores_case else str)
     values = tuple(value for value in pairs.values() if value is not None)
     return Lexicon(name, tuple(pairs), values or None, hashlib.sha256(raw).hexdigest(), ignores_case)
@@ -182,24 +173,26 @@ def _pairs(name: str, text: str, file: str, key: Callable[[str], str]) -> dict[s
         entry, reason = key(entry), ""
         if (value_here is not None) != is_map:
             expected = "an entry, a TAB and its value" if is_map else "one entry and no TAB"
-            reason = f"`{shortened(line)}`: the lines before have {expected}"
+            reason = f"`{foundation.shortened(line)}`: the lines before have {expected}"
         elif not entry or value_here == "" or "\t" in (value_here or ""):
-            reason = f"`{shortened(line)}`: expected an entry, a TAB and its value"
+            reason = f"`{foundation.shortened(line)}`: expected an entry, a TAB and its value"
         elif pairs.get(entry, value_here) != value_here:
-            before, here = shortened(pairs[entry]), shortened(value_here)
-            reason = f"`{shortened(entry)}` has the value `{before}` above and `{here}` here"
+            before, here = foundation.shortened(pairs[entry]), foundation.shortened(value_here)
+            reason = f"`{foundation.shortened(entry)}` has the value `{before}` above and `{here}` here"
         if reason:
-            raise data_error("bad-lexicon", reason, file=file, line=number)
+            raise foundation.data_error("bad-lexicon", reason, file=file, line=number)
         pairs[entry] = value_here
     if not pairs:
-        raise data_error("bad-lexicon", f"lexicon `{name}` is empty", file=file)
+        raise foundation.data_error("bad-lexicon", f"lexicon `{name}` is empty", file=file)
     return pairs
 
 
 # spans ----------------------------------------------------------------------------------------------------------------
 
 
-def span_codes(codes: Codes, texts: list[tuple[str, ...]], sentence_off: Offsets, entries: Iterable[str]) -> Ints32:
+def span_codes(
+    codes: foundation.Codes, texts: list[tuple[str, ...]], sentence_off: foundation.Offsets, entries: Iterable[str]
+) -> foundation.Ints32:
     """0 where an entry begins, 1 where it continues, -1 elsewhere, [N].
 
     Greedy from the left, the longest entry at each place; one-word entries count too. `texts[c]` is the word of code c.

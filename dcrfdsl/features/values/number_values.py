@@ -1,8 +1,7 @@
 """Numbers of texts, and bins: what `bin` means on arrays.
 
-Edges of bins that are
-quantiles are all learned from the training data, also where only a condition reads them: what is tagged must not decide
-on them. Not here: which term is read, and where (`distinct_values`, `joint_tests`).
+Edges of bins that are quantiles are all learned from the training data, also where only a condition reads them: what
+is tagged must not decide on them. Not here: which term is read, and where (`distinct_values`, `joint_tests`).
 """
 
 from __future__ import annotations

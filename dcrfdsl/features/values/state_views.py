@@ -54,7 +54,10 @@ def view_label(spec: ModelSpec, view: View) -> str:
 def view_map(spec: ModelSpec, view: View, states: Sequence[str]) -> ViewMap:
     """Evaluates a view on the states of its label."""
     label = view_label(spec, view)
-    values = _over_states(spec, label, states)
+    # the states are the distinct values of a column with the label's name
+    column = InternedColumn(np.arange(len(states), dtype=np.int32), tuple(states))
+    corpus = Corpus("", np.array([0, len(states)], np.int64), {label: column}, np.arange(1, len(states) + 1))
+    values = CorpusValues(spec, corpus, Lexicons(), {}, {})
     texts = _texts(spec, view.value.value, values, states)
     if view.value.condition is not None and view.value.otherwise is not None:
         others = _texts(spec, view.value.otherwise, values, states)
@@ -65,14 +68,6 @@ def view_map(spec: ModelSpec, view: View, states: Sequence[str]) -> ViewMap:
         texts = [one if true else other for one, other, true in zip(texts, others, held.of, strict=True)]
     names = tuple(dict.fromkeys(texts))
     return ViewMap(label, names, np.array([names.index(text) for text in texts], np.int64), view.name)
-
-
-def _over_states(spec: ModelSpec, label: str, states: Sequence[str]) -> CorpusValues:
-    """The states as the distinct values of a column with that name."""
-    count = len(states)
-    column = InternedColumn(np.arange(count, dtype=np.int32), tuple(states))
-    corpus = Corpus("", np.array([0, count], np.int64), {label: column}, np.arange(1, count + 1, dtype=np.int64))
-    return CorpusValues(spec, corpus, Lexicons(), {}, {})
 
 
 def _texts(spec: ModelSpec, part: Condition, values: CorpusValues, states: Sequence[str]) -> list[str]:

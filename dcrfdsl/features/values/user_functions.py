@@ -173,8 +173,7 @@ class FunctionCalls:
         return self._checked(self._called(arguments, token), arguments, token)
 
     def results(self, arguments: Sequence[Any], first: int, length: int) -> list[Any]:
-        """The results for the tokens of a sentence, from its lists of values. DcrfError unless
-        there are `length` of them."""
+        """The results for the tokens of a sentence, from its lists of values. DcrfError unless `length` are given."""
         found = self._called(arguments, lambda: first)
         if not isinstance(found, Iterable) or isinstance(found, str | Mapping) or len(found := list(found)) != length:
             what = f"{len(found):,} results" if isinstance(found, list) else f"`{shortened(repr(found))}`"

@@ -15,23 +15,7 @@ from numpy.typing import NDArray
 
 from ...foundation import Floats, Ints, Ints32, cached_property, chosen_ranges
 from ...graph import AutomatonGraph, ModelGraph, Parameters, automaton_graph, paying_automaton
-from ...kernels.automaton import (
-    REGISTERS,
-    Automaton,
-    AutomatonSums,
-    AutomatonTables,
-    AutomatonTotals,
-    AutomatonWorkspace,
-    LinearTables,
-    automaton_decode,
-    automaton_expectations,
-    automaton_log_expectations,
-    automaton_of,
-    linear_tables,
-    log_cells,
-    sums_of_automaton,
-    workspace_of_automaton,
-)
+from ...kernels import automaton as kernels
 from ...kernels.runtime import IMPOSSIBLE, LANES, OK, UNDERFLOW, aligned_zeros
 from ...kernels.tables import Potentials, Ragged
 from .binding import BoundData
@@ -40,7 +24,7 @@ from .chain_runs import chain_of
 NOTHING = np.zeros(0)
 LONGEST = 2**15  # positions; longer sequences are left to others
 MOST_CELLS = 2**27  # of a workspace: 1 GiB
-TOGETHER = len(REGISTERS) * LANES  # sequences that advance together
+TOGETHER = len(kernels.REGISTERS) * LANES  # sequences that advance together
 USUAL, KEPT = 64, 2**22  # positions for which a workspace is made at least, and cells that are kept at most
 
 
@@ -49,13 +33,13 @@ class BoundAutomaton:
     """The automaton of a model for the kernels, and its tables at the last weights."""
 
     graph: AutomatonGraph
-    structure: Automaton
+    structure: kernels.Automaton
     per_thread: threading.local = field(default_factory=threading.local)
-    _last: dict[str, tuple[Floats, AutomatonTables, LinearTables | None]] = field(default_factory=dict)
+    _last: dict[str, tuple[Floats, kernels.AutomatonTables, kernels.LinearTables | None]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, graph: AutomatonGraph) -> BoundAutomaton:
-        structure = automaton_of(
+        structure = kernels.automaton_of(
             graph.labels.astype(np.int64), np.array(graph.cards, np.int64), np.array(graph.scored, np.int64),
             np.array(graph.scored_variable, np.int64), graph.source, graph.target, graph.source_group,
             graph.reached, graph.source_class, graph.visible, np.array(graph.scored_label, np.int64),
@@ -63,18 +47,18 @@ class BoundAutomaton:
         )  # fmt: skip
         return cls(graph, structure)
 
-    def tables(self, log_base: Floats) -> tuple[AutomatonTables, LinearTables | None]:
+    def tables(self, log_base: Floats) -> tuple[kernels.AutomatonTables, kernels.LinearTables | None]:
         """Tables at the weights of `log_base`, and the same in linear space; None if they leave its range."""
         last = self._last.get("tables")
         if last is None or last[0] is not log_base:  # the shared tables of some weights are never written again
             graph = self.graph
-            tables = AutomatonTables(
+            tables = kernels.AutomatonTables(
                 log_base[graph.state_cells].sum(axis=0),
                 np.where(graph.initial, log_base[graph.first_cells].sum(axis=0), -np.inf),
                 log_base[graph.last_cells].sum(axis=0),
                 log_base[graph.move_cells].sum(axis=0),
             )
-            last = self._last["tables"] = log_base, tables, linear_tables(self.structure, tables)
+            last = self._last["tables"] = log_base, tables, kernels.linear_tables(self.structure, tables)
         return last[1:]
 
     @cached_property
@@ -89,7 +73,7 @@ class BoundAutomaton:
             out.append((name, item, cells[row, item]))
         return out
 
-    def spread(self, sums: AutomatonSums, expected: Floats) -> None:
+    def spread(self, sums: kernels.AutomatonSums, expected: Floats) -> None:
         """Adds expected counts to those of the shared cells that have weights."""
         for name, item, cells in self._spread:
             np.add.at(expected, cells, getattr(sums, name)[item])
@@ -143,14 +127,14 @@ class AutomatonRuns:
         self.longest = min(LONGEST, MOST_CELLS // self._position, longest)
         self._per_thread = threading.local()
 
-    def _workspace(self) -> AutomatonWorkspace:
+    def _workspace(self) -> kernels.AutomatonWorkspace:
         """The workspace of the calling thread. That for sentences of usual length outlives the data."""
         usual = USUAL * self._position <= KEPT
         longest = max(self.longest, USUAL) if usual else self.longest
         kept = self.automaton.per_thread if longest * self._position <= KEPT else self._per_thread
-        workspace: AutomatonWorkspace | None = getattr(kept, "workspace", None)
+        workspace: kernels.AutomatonWorkspace | None = getattr(kept, "workspace", None)
         if workspace is None or workspace.longest < self.longest:
-            workspace = kept.workspace = workspace_of_automaton(self.automaton.structure, longest)
+            workspace = kept.workspace = kernels.workspace_of_automaton(self.automaton.structure, longest)
         return workspace
 
     def expectations(
@@ -161,10 +145,11 @@ class AutomatonRuns:
         d, (_, linear) = self.data, self.automaton.tables(potentials.log_base)
         if linear is None:
             return [(first, last)]
-        sums = sums_of_automaton(self.automaton.structure)
-        automaton_expectations(
+        sums = kernels.sums_of_automaton(self.automaton.structure)
+        kernels.automaton_expectations(
             first, last, self.automaton.structure, linear, d.problem, potentials.weights,
-            AutomatonTotals(gradient, sums), log_z, status, Ragged(marginals, d.marginal_off), self._workspace(), share,
+            kernels.AutomatonTotals(gradient, sums), log_z, status, Ragged(marginals, d.marginal_off),
+            self._workspace(), share,
         )  # fmt: skip
         if len(gradient):
             self.automaton.spread(sums, expected)
@@ -177,11 +162,11 @@ class AutomatonRuns:
         """As `expectations`, in log space: slower, and no sequence leaves its range."""
         d, structure = self.data, self.automaton.structure
         longest = int(np.diff(d.rows.token_off[first : last + 1]).max(initial=0))
-        sums = sums_of_automaton(structure)
-        automaton_log_expectations(
+        sums = kernels.sums_of_automaton(structure)
+        kernels.automaton_log_expectations(
             first, last, structure, self.automaton.tables(potentials.log_base)[0], d.problem, potentials.weights,
-            AutomatonTotals(gradient, sums), log_z, status, Ragged(marginals, d.marginal_off),
-            aligned_zeros(log_cells(structure, longest)), share,
+            kernels.AutomatonTotals(gradient, sums), log_z, status, Ragged(marginals, d.marginal_off),
+            aligned_zeros(kernels.log_cells(structure, longest)), share,
         )  # fmt: skip
         if len(gradient):
             self.automaton.spread(sums, expected)
@@ -193,7 +178,7 @@ class AutomatonRuns:
     ) -> list[tuple[int, int]]:  # fmt: skip
         """As `SequenceMethod.decode`; `score` [S] gets the score of each labelling."""
         d, (tables, _) = self.data, self.automaton.tables(potentials.log_base)
-        automaton_decode(
+        kernels.automaton_decode(
             first, last, self.automaton.structure, tables, d.problem, potentials.weights, score,
             d.ragged(labelling), self._workspace(),
         )  # fmt: skip

@@ -23,22 +23,9 @@ import numpy as np
 from ...features import FeatureRows, Pairs
 from ...foundation import Floats, Ints, Ints32, cached_property, data_error
 from ...graph import Gold, ModelGraph, Parameters, ShapeBank, clamp_rows, clamped_graph, fixed_weights, offsets
+from ...kernels import tables
 from ...kernels.lattice import ContextTables
 from ...kernels.runtime import aligned_zeros
-from ...kernels.tables import (
-    Bindings,
-    Kinds,
-    Packed,
-    Potentials as Potentials,
-    Problem,
-    Ragged,
-    Rows,
-    Shapes,
-    base_tables,
-    distribute_bundles,
-    exponentiate_base,
-    sum_bundles,
-)
 from ..workers import RUNS
 from .lattice_tables import bind_contexts
 from .packing import Packing, pack, unpacked
@@ -122,29 +109,29 @@ class BoundData:
 
     graph: ModelGraph
     bank: ShapeBank
-    shapes: Shapes
-    kinds: Kinds
-    bindings: Bindings
-    rows: Rows
+    shapes: tables.Shapes
+    kinds: tables.Kinds
+    bindings: tables.Bindings
+    rows: tables.Rows
     hard: Floats  # [shared cells]
     num_weights: int
     fixed: Floats  # weights of the entries of codes, which are not trained, such as -inf of hard constraints
     set_off: tuple[int, ...]  # [sets + 1] where the rows of each feature set begin
     packing: Packing | None = None
     contexts: ContextTables | None = None  # of a thin graph: where lattices find the cliques of several labels
-    kept: dict[int, tuple[Floats, Potentials]] = field(default_factory=dict)  # see `potentials_at`
+    kept: dict[int, tuple[Floats, tables.Potentials]] = field(default_factory=dict)  # see `potentials_at`
 
     @property
     def num_sequences(self) -> int:
         return len(self.rows.shape)
 
     @property
-    def problem(self) -> Problem:
-        return Problem(self.shapes, self.kinds, self.bindings, self.rows)
+    def problem(self) -> tables.Problem:
+        return tables.Problem(self.shapes, self.kinds, self.bindings, self.rows)
 
-    def ragged(self, labelling: Ints32) -> Ragged:
+    def ragged(self, labelling: Ints32) -> tables.Ragged:
         """A flat labelling as kernels take it."""
-        return Ragged(labelling, self.labelling_off)
+        return tables.Ragged(labelling, self.labelling_off)
 
     @cached_property
     def labelling_off(self) -> Ints:
@@ -226,28 +213,28 @@ class BoundData:
     def open_bundles(self, gradient: Floats) -> None:
         """Passes the gradient of each bundle on to the weights of its members, in place, [num_cells]."""
         if self.packing is not None:
-            distribute_bundles(self.packing.packed, gradient)
+            tables.distribute_bundles(self.packing.packed, gradient)
 
     def sum_bundles(self, cells: Floats) -> None:
         """Updates the sums that bundles hold after changes of single weights in `cells` [num_cells], in place."""
         if self.packing is not None:
-            sum_bundles(self.packing.packed, cells)
+            tables.sum_bundles(self.packing.packed, cells)
 
     def cell_of_weight(self) -> Ints:
         """The cell of each weight in a gradient [num_cells], [W]; if packed, -1 for biases and weights never read."""
         return self.packing.cell_of[: self.num_weights] if self.packing is not None else np.arange(self.num_weights)
 
-    def potentials(self, weights: Floats, cells: Floats | None = None) -> Potentials:
+    def potentials(self, weights: Floats, cells: Floats | None = None) -> tables.Potentials:
         """The potentials at `weights` [W]. `cells`: the array of potentials that are no longer needed, to be reused."""
         if len(self.fixed):
             weights = np.concatenate([weights, self.fixed])
-        log_base = base_tables(weights, self.bindings, self.hard)
-        linear = exponentiate_base(log_base, self.kinds)
+        log_base = tables.base_tables(weights, self.bindings, self.hard)
+        linear = tables.exponentiate_base(log_base, self.kinds)
         if self.packing is not None:
             weights = self.packing.pack(weights, cells)
-        return Potentials(weights, log_base, *linear)
+        return tables.Potentials(weights, log_base, *linear)
 
-    def potentials_at(self, weights: Floats, constant: Sequence[Floats]) -> Potentials:
+    def potentials_at(self, weights: Floats, constant: Sequence[Floats]) -> tables.Potentials:
         """As `potentials`. `constant`: arrays that never change; at these, computed once for all data of a binder."""
         if self.packing is not None or not any(weights is one for one in constant):
             return self.potentials(weights)
@@ -303,7 +290,7 @@ class Binder:
                 bias_cell=np.concatenate([bindings.bias_cell, graph.num_shared + cells]),
             )
         self._unpacked = unpacked(len(self._kinds.base), self._bindings.num_bias)
-        self._potentials: dict[int, tuple[Floats, Potentials]] = {}
+        self._potentials: dict[int, tuple[Floats, tables.Potentials]] = {}
         self._relational = [graph.templates[number].clique for number in graph.relational]
 
     def bind(
@@ -338,18 +325,18 @@ class Binder:
         )
 
 
-def _join_rows(rows: Sequence[FeatureRows], sentence_off: Ints, shape_of: Ints32, packed: Packed) -> Rows:
+def _join_rows(rows: Sequence[FeatureRows], sentence_off: Ints, shape_of: Ints32, packed: tables.Packed) -> tables.Rows:
     """The rows of all feature sets, end to end; values are kept only if some value is not 1."""
     if len(rows) == 1:  # nothing is copied
         (one,) = rows
         first_row = np.array([one.first_row(sentence_off)], np.int64)
-        return Rows(first_row, one.row_off, one.feature, one.value, sentence_off, shape_of, packed)
+        return tables.Rows(first_row, one.row_off, one.feature, one.value, sentence_off, shape_of, packed)
     starts, base = offsets([len(r.row_off) - 1 for r in rows]), offsets([len(r.feature) for r in rows])
     first = [start + r.first_row(sentence_off) for r, start in zip(rows, starts, strict=False)]
     value = np.zeros(0)
     if any(len(r.value) for r in rows):
         value = np.concatenate([r.value if len(r.value) else np.ones(len(r.feature)) for r in rows])
-    return Rows(
+    return tables.Rows(
         first_row=np.array(first, np.int64).reshape(len(rows), len(shape_of)),
         row_off=np.concatenate([*(r.row_off[:-1] + at for r, at in zip(rows, base, strict=False)), base[-1:]]),
         feature=np.concatenate([np.zeros(0, np.int32), *(r.feature for r in rows)]),

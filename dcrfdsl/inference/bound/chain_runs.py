@@ -24,24 +24,7 @@ from numpy.typing import NDArray
 
 from ...foundation import Floats, Ints, Ints32, cached_property, chosen_ranges
 from ...graph import LAST, CliqueTemplate, ModelGraph, Pattern
-from ...kernels.chain import (
-    COMPETITOR_ROWS,
-    FLOOR,
-    ChainSums,
-    ChainTables,
-    ChainWorkspace,
-    CompetitorSums,
-    SpanLoss,
-    chain_competitors,
-    chain_decode,
-    chain_decode_competitor,
-    chain_expectations,
-    chain_tangents,
-    competitor_workspace,
-    linked_competitors,
-    tangent_workspace,
-    workspace_for,
-)
+from ...kernels import chain as kernels
 from ...kernels.runtime import IMPOSSIBLE, OK, UNDERFLOW, aligned_zeros, block_registers, padded
 from ...kernels.sequences import ErrorSums
 from ...kernels.tables import Kinds, Potentials, Ragged
@@ -64,13 +47,13 @@ class Chain:
     at_last: tuple[int, ...]
     pairs: tuple[tuple[int, bool], ...]  # on neighbours; whether the table's first variable is the right one
     per_thread: threading.local = field(default_factory=threading.local)
-    _last: dict[bool, tuple[Floats, ChainTables | None]] = field(default_factory=dict)  # what `tables` returned last
+    _last: dict[bool, tuple[Floats, kernels.ChainTables | None]] = field(default_factory=dict)  # see `tables`
 
     @cached_property
     def width(self) -> int:
         return padded(self.states)
 
-    def tables(self, log_base: Floats, *, linear: bool) -> ChainTables | None:
+    def tables(self, log_base: Floats, *, linear: bool) -> kernels.ChainTables | None:
         """Tables at the weights of `log_base`; with `linear`, None if the pair table leaves the range of linear space.
 
         Also None if no pair of states is possible.
@@ -80,7 +63,7 @@ class Chain:
             last = self._last[linear] = log_base, self._tables(log_base, linear)
         return last[1]
 
-    def _tables(self, log_base: Floats, linear: bool) -> ChainTables | None:
+    def _tables(self, log_base: Floats, linear: bool) -> kernels.ChainTables | None:
         pair = np.zeros((self.states, self.states))
         for kind, turned in self.pairs:
             table = log_base[self.base[kind] : self.base[kind] + self.states**2].reshape(pair.shape)
@@ -92,11 +75,11 @@ class Chain:
         if linear:
             with np.errstate(under="ignore"):
                 logs, pair = pair, np.exp(pair)
-            if (pair[logs > -np.inf] < FLOOR).any():
+            if (pair[logs > -np.inf] < kernels.FLOOR).any():
                 return None
         everywhere = self._rows(log_base, self.everywhere)
         everywhere[self.states :] = -np.inf
-        return ChainTables(
+        return kernels.ChainTables(
             registers=(0,) * block_registers(self.states),
             states=self.states,
             width=self.width,
@@ -121,13 +104,13 @@ class Chain:
         out[: self.states, : self.states] = table
         return out.ravel()
 
-    def sums(self) -> ChainSums:
+    def sums(self) -> kernels.ChainSums:
         """Sums of 0 for the kernel to add to."""
         rows = -(-self.states // 4) * 4  # the kernel works on four rows at once
         everywhere, at_first, at_last = (aligned_zeros(self.width) for _ in range(3))
-        return ChainSums(everywhere, at_first, at_last, aligned_zeros(rows * self.width))
+        return kernels.ChainSums(everywhere, at_first, at_last, aligned_zeros(rows * self.width))
 
-    def spread(self, sums: ChainSums, expected: Floats, tables: ChainTables | None = None) -> None:
+    def spread(self, sums: kernels.ChainSums, expected: Floats, tables: kernels.ChainTables | None = None) -> None:
         """Adds `sums` to the expectations of the shared cells, `expected`. Those of pairs are multiplied by ψ if these
         are sums beside `tables`, and not counts.
         """
@@ -204,13 +187,13 @@ class ChainRuns:
         else:  # the kernel reads weights by list or packed, not both
             self.scores = self.scatters = bool(data.rows.packed.is_packed[chain.scored].all())
 
-    def _workspace(self) -> ChainWorkspace:
+    def _workspace(self) -> kernels.ChainWorkspace:
         """The workspace of the calling thread. That for sentences of usual length outlives the data."""
         kept = self.chain.per_thread if self.longest <= KEPT else self._per_thread
-        workspace: ChainWorkspace | None = getattr(kept, "workspace", None)
+        workspace: kernels.ChainWorkspace | None = getattr(kept, "workspace", None)
         if workspace is None or workspace.longest < self.longest:
             longest = max(self.longest, USUAL)
-            workspace = ChainWorkspace(longest, aligned_zeros(workspace_for(longest, self.chain.width)))
+            workspace = kernels.ChainWorkspace(longest, aligned_zeros(kernels.workspace_for(longest, self.chain.width)))
             kept.workspace = workspace
         return workspace
 
@@ -223,7 +206,7 @@ class ChainRuns:
         if tables is None or not self.scores or (len(gradient) and not self.scatters):
             return [(first, last)]
         sums = self.chain.sums()
-        chain_expectations(
+        kernels.chain_expectations(
             first, last, tables, d.problem, potentials.weights, gradient, sums, log_z, status,
             Ragged(marginals, d.marginal_off), self._workspace(), share,
         )  # fmt: skip
@@ -240,10 +223,10 @@ class ChainRuns:
         if tables is None or not self.scores or not self.scatters:
             return [(first, last)]
         sums = self.chain.sums()
-        cells = aligned_zeros(tangent_workspace(self.longest, self.chain.width))
-        chain_tangents(
+        cells = aligned_zeros(kernels.tangent_workspace(self.longest, self.chain.width))
+        kernels.chain_tangents(
             first, last, tables, d.problem, potentials.weights, d.ragged(labelling), importance, gradient, sums, risk,
-            status, ChainWorkspace(self.longest, cells),
+            status, kernels.ChainWorkspace(self.longest, cells),
         )  # fmt: skip
         self.chain.spread(sums, expected, tables)
         return chosen_ranges(status[first:last] == UNDERFLOW, first)
@@ -254,7 +237,7 @@ class ChainRuns:
         return self.scores and self.scatters and int(np.diff(self.data.rows.token_off).max(initial=0)) <= LONGEST
 
     def competitors(
-        self, potentials: Potentials, first: int, last: int, labelling: Ints32, judging: SpanLoss,
+        self, potentials: Potentials, first: int, last: int, labelling: Ints32, judging: kernels.SpanLoss,
         right: ErrorSums, wrong: ErrorSums, status: NDArray[np.int8],
     ) -> None:  # fmt: skip
         """See `kernels.chain.span_losses.chain_competitors`."""
@@ -263,10 +246,11 @@ class ChainRuns:
             status[first:last] = IMPOSSIBLE
             return
         sums, wrong_sums = self.chain.sums(), self.chain.sums()
-        chain_competitors(
+        kernels.chain_competitors(
             first, last, tables, d.problem, potentials.weights, d.ragged(labelling), judging,
-            CompetitorSums(right.gradient, sums, right.loss), CompetitorSums(wrong.gradient, wrong_sums, wrong.loss),
-            status, competitor_workspace(self.longest, self.chain.width),
+            kernels.CompetitorSums(right.gradient, sums, right.loss),
+            kernels.CompetitorSums(wrong.gradient, wrong_sums, wrong.loss), status,
+            kernels.competitor_workspace(self.longest, self.chain.width),
         )  # fmt: skip
         self.chain.spread(sums, right.expected)
         self.chain.spread(wrong_sums, wrong.expected)
@@ -280,8 +264,10 @@ class ChainRuns:
         if tables is None:
             labelling[d.labelling_off[first] : d.labelling_off[last]] = -1
             return
-        workspace = ChainWorkspace(self.longest, aligned_zeros(COMPETITOR_ROWS * self.longest * self.chain.width))
-        chain_decode_competitor(
+        workspace = kernels.ChainWorkspace(
+            self.longest, aligned_zeros(kernels.COMPETITOR_ROWS * self.longest * self.chain.width)
+        )
+        kernels.chain_decode_competitor(
             first, last, tables, d.problem, potentials.weights, known, d.ragged(labelling), workspace
         )
 
@@ -292,7 +278,9 @@ class ChainRuns:
         d, tables = self.data, self.chain.tables(potentials.log_base, linear=False)
         if tables is None or not self.scores:
             return [(first, last)]
-        chain_decode(first, last, tables, d.problem, potentials.weights, score, d.ragged(labelling), self._workspace())
+        kernels.chain_decode(
+            first, last, tables, d.problem, potentials.weights, score, d.ragged(labelling), self._workspace()
+        )
         if last - first == 1 and math.isfinite(score[first]):  # much faster than arrays of length 1
             status[first] = OK
             return []
@@ -317,14 +305,14 @@ class LinkedChains:
         return self._longest * self._width**2 <= MOST_CELLS
 
     def competitors(
-        self, potentials: Potentials, first: int, last: int, labelling: Ints32, judging: SpanLoss,
+        self, potentials: Potentials, first: int, last: int, labelling: Ints32, judging: kernels.SpanLoss,
         right: ErrorSums, wrong: ErrorSums, status: NDArray[np.int8],
     ) -> None:  # fmt: skip
         """See `kernels.chain.span_losses.linked_competitors`."""
         d, width = self.data, self._width
         row = (0,) * block_registers(self._states), self._states, width
-        memory = competitor_workspace(self._longest, width), aligned_zeros(3 * self._longest * width**2)
-        linked_competitors(
+        memory = kernels.competitor_workspace(self._longest, width), aligned_zeros(3 * self._longest * width**2)
+        kernels.linked_competitors(
             first, last, row, d.problem, potentials, d.ragged(labelling), judging, right, wrong, status, memory
         )
 

@@ -23,16 +23,7 @@ import numpy as np
 
 from ...foundation import Floats, Ints, Ints32, Mask, chosen_ranges
 from ...graph import CliqueTemplate
-from ...kernels.lattice import (
-    COLUMNS,
-    NO_GUIDE,
-    ContextTables,
-    LatticeTables,
-    LocalTables,
-    Pruning,
-    lattice_decode,
-    lattice_expectations,
-)
+from ...kernels import lattice
 from ...kernels.runtime import GAVE_UP
 from ...kernels.tables import Potentials, Ragged, Results, Totals
 from .binding import BoundData
@@ -55,7 +46,7 @@ class CandidateRuns:
     """Inference over candidates on a data set. Methods return the runs of sequences that are left to other kernels."""
 
     data: BoundData
-    contexts: ContextTables
+    contexts: lattice.ContextTables
 
     @classmethod
     def of(cls, data: BoundData, seconds: float) -> CandidateRuns | None:
@@ -86,11 +77,13 @@ class CandidateRuns:
             return None
         return cls(data, dense_contexts(graph, data.kinds.base))
 
-    def _tables(self, potentials: Potentials) -> LatticeTables:
-        return LatticeTables(local_tables(self.data.graph, self.data.kinds.base, potentials.log_base), self.contexts)
+    def _tables(self, potentials: Potentials) -> lattice.LatticeTables:
+        return lattice.LatticeTables(
+            local_tables(self.data.graph, self.data.kinds.base, potentials.log_base), self.contexts
+        )
 
-    def _pruning(self) -> Pruning:
-        return Pruning(0.0, self.data.graph.cards[0], 0.0)
+    def _pruning(self) -> lattice.Pruning:
+        return lattice.Pruning(0.0, self.data.graph.cards[0], 0.0)
 
     def expectations(
         self, potentials: Potentials, first: int, last: int, results: Results, marginals: Floats, gradient: Floats,
@@ -98,8 +91,8 @@ class CandidateRuns:
     ) -> list[tuple[int, int]]:  # fmt: skip
         """As `MarginalInference.expectations`."""
         d = self.data
-        lattice_expectations(
-            first, last, self._tables(potentials), d.problem, potentials, self._pruning(), NO_GUIDE,
+        lattice.lattice_expectations(
+            first, last, self._tables(potentials), d.problem, potentials, self._pruning(), lattice.NO_GUIDE,
             d.ragged(NO_GOLD), Totals(gradient, expected), results, Ragged(marginals, d.marginal_off), self._counts(),
         )  # fmt: skip
         return chosen_ranges(results.status[first:last] == GAVE_UP, first)
@@ -109,14 +102,14 @@ class CandidateRuns:
     ) -> list[tuple[int, int]]:
         """As `Decoder.decode`."""
         d = self.data
-        lattice_decode(
-            first, last, self._tables(potentials), d.problem, potentials, self._pruning(), NO_GUIDE, results,
+        lattice.lattice_decode(
+            first, last, self._tables(potentials), d.problem, potentials, self._pruning(), lattice.NO_GUIDE, results,
             d.ragged(labelling), self._counts(),
         )  # fmt: skip
         return chosen_ranges(results.status[first:last] == GAVE_UP, first)
 
     def _counts(self) -> np.ndarray:
-        return np.zeros((self.data.num_sequences, COLUMNS), np.int64)
+        return np.zeros((self.data.num_sequences, lattice.COLUMNS), np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,7 +120,7 @@ class StarTables:
     """
 
     states: int
-    contexts: ContextTables
+    contexts: lattice.ContextTables
     source: Ints
     target: Ints
     starred: Mask
@@ -160,14 +153,14 @@ class StarTables:
         np.maximum.at(out, self.target, log_base[self.source])
         return out
 
-    def tables(self) -> LatticeTables:
+    def tables(self) -> lattice.LatticeTables:
         """As lattices take them; local scores are given apart."""
         nothing, zeros = np.zeros(0, np.int64), np.zeros(self.states + 1)
-        local = LocalTables(self.states + 1, nothing, nothing, nothing, nothing, zeros, zeros, zeros)
-        return LatticeTables(local, self.contexts)
+        local = lattice.LocalTables(self.states + 1, nothing, nothing, nothing, nothing, zeros, zeros, zeros)
+        return lattice.LatticeTables(local, self.contexts)
 
 
-def _seen(contexts: ContextTables, j: int, template: CliqueTemplate) -> tuple[Ints, Ints]:
+def _seen(contexts: lattice.ContextTables, j: int, template: CliqueTemplate) -> tuple[Ints, Ints]:
     """Keys and cells of table j."""
     if contexts.direct[j] >= 0:
         cells = contexts.cell_of[contexts.direct[j] : contexts.direct[j] + template.num_assignments]

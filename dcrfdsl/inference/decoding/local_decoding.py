@@ -14,21 +14,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ... import graph as graphs
 from ...foundation import DcrfError, Diagnostic, Floats, Ints, Ints32
-from ...graph import (
-    GraphShape,
-    ModelGraph,
-    OrderCost,
-    PieceTemplate,
-    PieceUnrolling,
-    Run,
-    ShapeBank,
-    best_order,
-    offsets,
-    order_cost,
-    piece_arrays,
-    piece_templates,
-)
 from ...kernels.piecewise import MOST_SITES, TablePlaces, piece_tables
 from ...kernels.runtime import IMPOSSIBLE
 from ...kernels.sequences import exact_decode
@@ -43,12 +30,12 @@ CELLS = 2**21  # of tables that are in memory at once, approximately
 PROBED = 8  # positions of the sequence whose graph serves to estimate the cost
 
 
-def local_decoding_cost(graph: ModelGraph, templates: Sequence[PieceTemplate]) -> OrderCost:
+def local_decoding_cost(graph: graphs.ModelGraph, templates: Sequence[graphs.PieceTemplate]) -> graphs.OrderCost:
     """The cost of decoding by the pieces' local distributions, on a sequence of `PROBED` positions."""
     shape = graph.shape(PROBED)
-    unrolling = PieceUnrolling(graph, shape, bare=True)
+    unrolling = graphs.PieceUnrolling(graph, shape, bare=True)
     scopes = [(*i.conditioned, *i.over) for _, i in unrolling.instances(templates)]
-    return order_cost(scopes, shape.cards, best_order(scopes, shape.cards))
+    return graphs.order_cost(scopes, shape.cards, graphs.best_order(scopes, shape.cards))
 
 
 class LocalDecoder:
@@ -59,22 +46,23 @@ class LocalDecoder:
 
     approximate = False
 
-    def __init__(self, data: BoundData, templates: Sequence[PieceTemplate], model: ModelGraph):
+    def __init__(self, data: BoundData, templates: Sequence[graphs.PieceTemplate], model: graphs.ModelGraph):
         self.data = data
         constraints = len(model.templates)
         graph, shapes = data.graph, data.bank.shapes
-        self.pieces = piece_arrays(graph, shapes, templates, constraints=constraints, bare=True)
+        self.pieces = graphs.piece_arrays(graph, shapes, templates, constraints=constraints, bare=True)
         self.largest = largest_piece(data.shapes, self.pieces)
         self.is_constraint = np.array([kind.template.clique < 0 for kind in graph.kinds], np.bool_)
-        scopes = [self._scopes(PieceUnrolling(graph, shape, constraints, bare=True), templates) for shape in shapes]
+        scopes = [
+            self._scopes(graphs.PieceUnrolling(graph, shape, constraints, bare=True), templates) for shape in shapes
+        ]
         sizes = [
             [math.prod(shape.cards[v] for v in scope) for scope in shape_scopes]
             for shape, shape_scopes in zip(shapes, scopes, strict=True)
         ]
-        self.place_off = offsets(np.array([len(shape_sizes) for shape_sizes in sizes]))
-        self.place = np.concatenate(
-            [np.zeros(0, np.int64), *(offsets(np.array(shape_sizes, np.int64))[:-1] for shape_sizes in sizes)]
-        )
+        self.place_off = graphs.offsets(np.array([len(shape_sizes) for shape_sizes in sizes]))
+        places = [graphs.offsets(np.array(shape_sizes, np.int64))[:-1] for shape_sizes in sizes]
+        self.place = np.concatenate([np.zeros(0, np.int64), *places])
         self.cells = np.array([sum(shape_sizes) for shape_sizes in sizes], np.int64)  # of a sequence of each shape
         kind_of = {size: k for k, size in enumerate(sorted({size for shape_sizes in sizes for size in shape_sizes}))}
         # all kinds share the same base table of zeros
@@ -82,18 +70,19 @@ class LocalDecoder:
             np.ones(len(kind_of), np.int64), np.array(list(kind_of), np.int64), feature_set=0
         )
         self._num_shared = 1 + max(kind_of, default=0)
-        bank = ShapeBank(self._num_shared, lambda shape: best_order(shape.scopes, shape.cards))
-        for shape, shape_scopes, shape_sizes in zip(shapes, scopes, sizes, strict=True):
-            places = offsets(np.array(shape_sizes, np.int64))[:-1] + self._num_shared
+        bank = graphs.ShapeBank(self._num_shared, lambda shape: graphs.best_order(shape.scopes, shape.cards))
+        for shape, shape_scopes, shape_sizes, starts in zip(shapes, scopes, sizes, places, strict=True):
             runs = tuple(
-                Run(scope, int(at), kind_of[size], n)
-                for n, (scope, at, size) in enumerate(zip(shape_scopes, places, shape_sizes, strict=True))
+                graphs.Run(scope, self._num_shared + int(at), kind_of[size], n)
+                for n, (scope, at, size) in enumerate(zip(shape_scopes, starts, shape_sizes, strict=True))
             )
-            bank.add(GraphShape(shape.cards, runs))
+            bank.add(graphs.GraphShape(shape.cards, runs))
         self.bank, self.shapes = bank, bank.shape_arrays()
         self.programs, self.patterns = bank.program_arrays(), bank.pattern_arrays()
 
-    def _scopes(self, unrolling: PieceUnrolling, templates: Sequence[PieceTemplate]) -> list[tuple[int, ...]]:
+    def _scopes(
+        self, unrolling: graphs.PieceUnrolling, templates: Sequence[graphs.PieceTemplate]
+    ) -> list[tuple[int, ...]]:
         """The scopes of the instances, then of the constraints, in the order of their factors."""
         instances = [(*i.conditioned, *i.over) for _, i in unrolling.instances(templates)]
         shape = unrolling.shape
@@ -101,7 +90,7 @@ class LocalDecoder:
 
     def decode(self, potentials: Potentials, first: int, last: int, out: Decoded) -> None:
         """As `Decoder.decode`; a score is the log of the product."""
-        ends = offsets(self.cells[self.data.rows.shape[first:last]])
+        ends = graphs.offsets(self.cells[self.data.rows.shape[first:last]])
         begin = first
         while begin < last:
             end = max(begin + 1, first + int(np.searchsorted(ends, ends[begin - first] + CELLS, side="right")) - 1)
@@ -111,7 +100,7 @@ class LocalDecoder:
     def _decode(self, potentials: Potentials, first: int, last: int, out: Decoded) -> None:
         d = self.data
         shape = d.rows.shape[first:last]
-        table_off = offsets(self.cells[shape])
+        table_off = graphs.offsets(self.cells[shape])
         tables = np.empty(int(table_off[-1]))
         piece_tables(
             first, last, d.problem, self.pieces, potentials, self.is_constraint,
@@ -132,7 +121,7 @@ class LocalDecoder:
     def _wiring(self, shape: Ints32, table_off: Ints, tables: Floats, packed: Packed) -> tuple[Bindings, Rows]:
         """Each table as a feature that fires in one row, with a weight for each entry."""
         counts = np.diff(self.place_off)[shape]
-        first_row = offsets(counts)
+        first_row = graphs.offsets(counts)
         turn = np.arange(int(first_row[-1])) - np.repeat(first_row[:-1], counts)
         starts = self.place[np.repeat(self.place_off[shape], counts) + turn] + np.repeat(table_off[:-1], counts)
         run_off = np.append(starts, table_off[-1])
@@ -154,13 +143,13 @@ LARGEST = 2**16  # joint states of a piece that local decoding may enumerate
 MOST_SEARCHED = 2**20  # entries of a table in local decoding, where that is only the default
 
 
-def local_pieces(spec: ModelSpec, graph: ModelGraph, stage: str | None = None) -> list[PieceTemplate]:
+def local_pieces(spec: ModelSpec, graph: graphs.ModelGraph, stage: str | None = None) -> list[graphs.PieceTemplate]:
     """The pieces that `decode local` uses. DcrfError where there are none, or one is too large for it."""
     pieces = last_pieces(spec, stage)
     if not pieces:
         message = "`decode local` needs a model that is trained in pieces"
         raise DcrfError(Diagnostic("no-pieces", message, help="train by `memm`, or by `piecewise` with pieces"))
-    templates = piece_templates(spec, graph, pieces)
+    templates = graphs.piece_templates(spec, graph, pieces)
     if any(template.everywhere for template in templates):
         message = "`decode local` does not go by pieces over whole sequences"
         raise DcrfError(Diagnostic("no-pieces", message, help="write `decode joint`"))
@@ -171,7 +160,7 @@ def local_pieces(spec: ModelSpec, graph: ModelGraph, stage: str | None = None) -
     return templates
 
 
-def resolve_decode_rule(spec: ModelSpec, graph: ModelGraph, stage: str) -> str:
+def resolve_decode_rule(spec: ModelSpec, graph: graphs.ModelGraph, stage: str) -> str:
     """The rule that decodes the labels of a stage, now that all sizes are known.
 
     `joint` replaces `local` where that is only the default of the criterion and its tables would not fit.
@@ -186,7 +175,7 @@ def resolve_decode_rule(spec: ModelSpec, graph: ModelGraph, stage: str) -> str:
     return rule.name if fits else "joint"
 
 
-def is_large_piece(graph: ModelGraph, template: PieceTemplate, most: int) -> bool:
+def is_large_piece(graph: graphs.ModelGraph, template: graphs.PieceTemplate, most: int) -> bool:
     """Whether a piece has more than `most` joint states, or too many variables for enumeration."""
     joint = math.prod(graph.cards[variable] for variable, _ in template.over)
     return joint > most or len(template.over) > MOST_SITES

@@ -17,14 +17,7 @@ import numpy as np
 
 from ...foundation import Floats, Ints
 from ...graph import ClusterLimits, bank_approximations, bank_forests, bank_regions, offsets
-from ...kernels.messages import (
-    Forests,
-    forest_expectations,
-    mean_field_expectations,
-    region_expectations,
-    reweighted_expectations,
-    round_marginals,
-)
+from ...kernels import messages
 from ...kernels.runtime import OK
 from ...kernels.tables import Control, Potentials, Ragged, Totals, WarmStart
 from ...semantics import EpSettings, GbpSettings, MeanFieldSettings, TrwSettings
@@ -92,7 +85,7 @@ class BoundingMethod(IterativeMethod, ABC, Generic[Chosen]):
         marginal_off = d.marginal_off - d.marginal_off[first]
         marginals = np.zeros(int(marginal_off[last]))
         self._run(p, first, last, out, NOTHING, np.zeros(len(d.hard)), marginals, marginal_off, True)
-        round_marginals(
+        messages.round_marginals(
             first, last, d.problem, self.edges, p, Ragged(marginals, marginal_off), out.status, d.ragged(out.labelling)
         )
         lost = (out.labelling[d.labelling_off[first:last]] < 0) & (out.status[first:last] == OK)  # the search gave up
@@ -106,7 +99,7 @@ class MeanFieldMethod(BoundingMethod[MeanFieldSettings]):
         return np.diff(self.data.marginal_off)
 
     def _kernel(self, decoding: bool) -> Kernel:
-        return mean_field_expectations, (), ()
+        return messages.mean_field_expectations, (), ()
 
 
 class ReweightedMethod(BoundingMethod[TrwSettings]):
@@ -117,11 +110,11 @@ class ReweightedMethod(BoundingMethod[TrwSettings]):
         # the place of each factor's stretched table among those of its shape, [F]
         ends = offsets(np.where(np.diff(shapes.scope_off) > 1, shapes.fac_size, 0))
         stretched = ends[:-1] - np.repeat(ends[shapes.fac_off[:-1]], np.diff(shapes.fac_off))
-        self.forests = Forests(pool.passes, pool.appearance, stretched)
+        self.forests = messages.Forests(pool.passes, pool.appearance, stretched)
         return self.edges.messages[self.data.rows.shape]
 
     def _kernel(self, decoding: bool) -> Kernel:
-        return reweighted_expectations, (self.forests,), (decoding,)
+        return messages.reweighted_expectations, (self.forests,), (decoding,)
 
 
 DOUBLING = {"never": 0, "fallback": 1, "always": 2}
@@ -136,7 +129,7 @@ class RegionMethod(BoundingMethod[GbpSettings]):
         return self.regions.messages[self.data.rows.shape]
 
     def _kernel(self, decoding: bool) -> Kernel:
-        return region_expectations, (self.regions,), (DOUBLING[self.settings.double_loop],)
+        return messages.region_expectations, (self.regions,), (DOUBLING[self.settings.double_loop],)
 
 
 class ExpectationPropagation(BoundingMethod[EpSettings]):
@@ -147,4 +140,4 @@ class ExpectationPropagation(BoundingMethod[EpSettings]):
         return self.walks.cells[self.data.rows.shape]
 
     def _kernel(self, decoding: bool) -> Kernel:
-        return forest_expectations, (self.walks,), (self.settings.power,)
+        return messages.forest_expectations, (self.walks,), (self.settings.power,)

@@ -15,31 +15,13 @@ import numpy as np
 
 from ...foundation import Floats, Ints32, Mask, cached_property, data_error, memory_left
 from ...graph import automaton_seconds, chain_decodes, other_seconds
+from ...kernels import sequences
 from ...kernels.exact import blocked_decode, blocked_expectations, exact_tangents
 from ...kernels.runtime import IMPOSSIBLE, UNDERFLOW
-from ...kernels.sequences import (
-    ErrorSums,
-    LabelledSpans,
-    WrongStates,
-    exact_competitors,
-    exact_decode,
-    exact_decode_wrong,
-    exact_expectations,
-    exact_log_expectations,
-)
 from ...kernels.tables import Patterns, Potentials, Programs, Ragged, Totals
 from ...semantics import AutoSettings, ExactSettings
+from .. import bound
 from ..base import Decoded, Expectations, StatelessMethod
-from ..bound import (
-    TOGETHER,
-    AutomatonRuns,
-    BoundData,
-    CandidateRuns,
-    ChainRuns,
-    bound_automaton,
-    chain_of,
-    filled_lanes,
-)
 
 Kernel = Callable[..., None]
 NOTHING = np.zeros(0)
@@ -55,25 +37,25 @@ class ExactMethod(StatelessMethod):
     position, and models with few states and transitions. The programs take the sequences that these leave.
     """
 
-    data: BoundData
+    data: bound.BoundData
     settings: ExactSettings | AutoSettings
     approximate: bool = False
     alone: ClassVar[bool] = False  # whether an automaton is the only form
 
     def __post_init__(self) -> None:
-        chain = chain_of(self.data.graph, self.data.kinds)
-        self.chain = ChainRuns(self.data, chain) if chain is not None else None
-        automaton = bound_automaton(self.data, chain=chain is not None, alone=self.alone)
-        self.automaton = AutomatonRuns(self.data, automaton) if automaton is not None else None
+        chain = bound.chain_of(self.data.graph, self.data.kinds)
+        self.chain = bound.ChainRuns(self.data, chain) if chain is not None else None
+        automaton = bound.bound_automaton(self.data, chain=chain is not None, alone=self.alone)
+        self.automaton = bound.AutomatonRuns(self.data, automaton) if automaton is not None else None
         self.candidates, self._in_log_space = None, self.alone
         seconds = other_seconds(self.data.graph, chain=chain is not None)
         if automaton is not None:
             self._in_log_space |= LOG_SPACE * automaton_seconds(automaton.graph) < seconds
-            seconds = automaton_seconds(automaton.graph) / filled_lanes(self.data)
+            seconds = automaton_seconds(automaton.graph) / bound.filled_lanes(self.data)
         if self.data.graph.coded:
-            self.candidates = CandidateRuns.of(self.data, seconds)
+            self.candidates = bound.CandidateRuns.of(self.data, seconds)
         if self.automaton is not None and self.candidates is None:
-            self.together = TOGETHER
+            self.together = bound.TOGETHER
         self._per_thread = threading.local()
 
     # A chain needs these only if its kernel leaves sequences.
@@ -92,7 +74,7 @@ class ExactMethod(StatelessMethod):
         return np.diff(self.programs.block_off)[self.data.rows.shape] > 0
 
     @property
-    def _special(self) -> list[AutomatonRuns | ChainRuns]:
+    def _special(self) -> list[bound.AutomatonRuns | bound.ChainRuns]:
         """The kernels that are tried before the programs, in this order."""
         return [runs for runs in (self.automaton, self.chain) if runs is not None]
 
@@ -107,7 +89,7 @@ class ExactMethod(StatelessMethod):
         return sums
 
     @property
-    def _decoders(self) -> list[AutomatonRuns | ChainRuns]:
+    def _decoders(self) -> list[bound.AutomatonRuns | bound.ChainRuns]:
         """The same for best labellings, which a chain's table may give sooner than an automaton."""
         chain, runs = self.chain, self.automaton
         if chain is not None and runs is not None and chain_decodes(runs.automaton.graph, self.data.graph):
@@ -147,10 +129,10 @@ class ExactMethod(StatelessMethod):
                 begin, end, d.problem, self.programs, self.patterns, p, Totals(gradient, expected), out.results,
                 Ragged(out.marginals, d.marginal_off), *self._arenas(), share,
             )  # fmt: skip
-            for run in self._kernels(begin, end, exact_expectations, blocked_expectations):
+            for run in self._kernels(begin, end, sequences.exact_expectations, blocked_expectations):
                 run(*arguments)
             if (out.status[begin:end] == UNDERFLOW).any():
-                exact_log_expectations(*arguments)
+                sequences.exact_log_expectations(*arguments)
 
     def decode(self, potentials: Potentials, first: int, last: int, out: Decoded) -> None:
         d, left = self.data, [(first, last)]
@@ -162,7 +144,7 @@ class ExactMethod(StatelessMethod):
                 again += special.decode(potentials, begin, end, out.score, out.status, out.labelling)
             left = again
         for begin, end in left:
-            for run in self._kernels(begin, end, exact_decode, blocked_decode):
+            for run in self._kernels(begin, end, sequences.exact_decode, blocked_decode):
                 run(
                     begin, end, d.problem, self.programs, self.patterns, potentials, out.score,
                     d.ragged(out.labelling),
@@ -199,7 +181,7 @@ class ProgramCompetitors:
     these have no competitors here.
     """
 
-    def __init__(self, data: BoundData):
+    def __init__(self, data: bound.BoundData):
         self.data = data
         self._programs, self._patterns = data.bank.program_arrays(), data.bank.pattern_arrays()
 
@@ -210,23 +192,23 @@ class ProgramCompetitors:
         return blocks
 
     def competitors(
-        self, potentials: Potentials, first: int, last: int, labelling: Ints32, judging: LabelledSpans,
-        right: ErrorSums, wrong: ErrorSums, status: np.ndarray[tuple[int], np.dtype[np.int8]],
+        self, potentials: Potentials, first: int, last: int, labelling: Ints32, judging: sequences.LabelledSpans,
+        right: sequences.ErrorSums, wrong: sequences.ErrorSums, status: np.ndarray[tuple[int], np.dtype[np.int8]],
     ) -> None:  # fmt: skip
         """See `kernels.sequences.span_competitors.exact_competitors`."""
         d = self.data
-        exact_competitors(
+        sequences.exact_competitors(
             first, last, d.problem, self._programs, self._patterns, potentials, d.ragged(labelling), judging,
             right, wrong, status,
         )  # fmt: skip
 
     def decode_wrong(
-        self, potentials: Potentials, first: int, last: int, wrong: WrongStates,
+        self, potentials: Potentials, first: int, last: int, wrong: sequences.WrongStates,
         status: np.ndarray[tuple[int], np.dtype[np.int8]], labelling: Ints32,
     ) -> None:  # fmt: skip
         """Writes the best labelling of each sequence that contradicts the known labels, -1 if there is none."""
         d = self.data
-        exact_decode_wrong(
+        sequences.exact_decode_wrong(
             first, last, d.problem, self._programs, self._patterns, potentials, wrong, status, d.ragged(labelling)
         )
 
@@ -236,7 +218,7 @@ class LabelLogMarginals:
     marginals count, negative elsewhere.   importance: c, laid out as they are; 1 if empty.
     """
 
-    def __init__(self, data: BoundData, method: ExactMethod, labelling: Ints32, importance: Floats = NOTHING):
+    def __init__(self, data: bound.BoundData, method: ExactMethod, labelling: Ints32, importance: Floats = NOTHING):
         self.data, self._method, self._labelling, self._importance = data, method, labelling, importance
 
     def add(

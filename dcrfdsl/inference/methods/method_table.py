@@ -13,31 +13,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+from ... import graph as graphs, semantics
 from ...foundation import Table, data_error
-from ...graph import (
-    AutomatonGraph,
-    ModelGraph,
-    Parameters,
-    automaton_graph,
-    automaton_seconds,
-    exact_pays,
-    message_cost,
-    pays_beside_messages,
-)
-from ...semantics import (
-    AutoSettings,
-    BpSettings,
-    EpSettings,
-    ExactSettings,
-    GbpSettings,
-    GibbsSettings,
-    MeanFieldSettings,
-    MethodSettings,
-    PrunedSettings,
-    TrpSettings,
-    TrwSettings,
-    is_implied,
-)  # fmt: skip
 from ..base import SequenceMethod
 from ..bound import BoundData, lattice_refusal
 from .bounding_methods import ExpectationPropagation, MeanFieldMethod, RegionMethod, ReweightedMethod
@@ -47,7 +24,7 @@ from .message_method import MessageMethod
 from .per_sentence_method import PerSentenceMethod
 from .pruned_method import PrunedMethod
 
-Chosen = TypeVar("Chosen", bound=MethodSettings)
+Chosen = TypeVar("Chosen", bound=semantics.MethodSettings)
 
 
 @dataclass(frozen=True)
@@ -62,11 +39,11 @@ class MethodEntry(Generic[Chosen]):
     programs: bool = False
     thin: bool = False
 
-    def graph(self, graph: ModelGraph) -> ModelGraph:
+    def graph(self, graph: graphs.ModelGraph) -> graphs.ModelGraph:
         """The graph to which its data is bound."""
         return graph.thin() if self.thin else graph
 
-    def build(self, data: BoundData, settings: MethodSettings) -> SequenceMethod:
+    def build(self, data: BoundData, settings: semantics.MethodSettings) -> SequenceMethod:
         """The method for `data`, which must have contraction programs if `programs` is true."""
         if not isinstance(settings, self.settings):
             raise TypeError(f"{type(settings).__name__} is none of {self.settings}")
@@ -76,22 +53,24 @@ class MethodEntry(Generic[Chosen]):
 METHODS: Table[MethodEntry] = Table(
     "inference method",
     {
-        "exact": MethodEntry((ExactSettings, AutoSettings), ExactMethod, programs=True),
-        "automaton": MethodEntry((ExactSettings, AutoSettings), AutomatonMethod),
-        "trp": MethodEntry((TrpSettings, AutoSettings), MessageMethod.by_trees),
-        "bp": MethodEntry((BpSettings,), MessageMethod.by_schedule),
-        "mean_field": MethodEntry((MeanFieldSettings,), MeanFieldMethod),
-        "trw": MethodEntry((TrwSettings,), ReweightedMethod),
-        "gbp": MethodEntry((GbpSettings,), RegionMethod),
-        "ep": MethodEntry((EpSettings,), ExpectationPropagation),
-        "gibbs": MethodEntry((GibbsSettings,), GibbsMethod),
-        "auto": MethodEntry((AutoSettings,), PerSentenceMethod.of),
-        "pruned": MethodEntry((PrunedSettings,), PrunedMethod, thin=True),
+        "exact": MethodEntry((semantics.ExactSettings, semantics.AutoSettings), ExactMethod, programs=True),
+        "automaton": MethodEntry((semantics.ExactSettings, semantics.AutoSettings), AutomatonMethod),
+        "trp": MethodEntry((semantics.TrpSettings, semantics.AutoSettings), MessageMethod.by_trees),
+        "bp": MethodEntry((semantics.BpSettings,), MessageMethod.by_schedule),
+        "mean_field": MethodEntry((semantics.MeanFieldSettings,), MeanFieldMethod),
+        "trw": MethodEntry((semantics.TrwSettings,), ReweightedMethod),
+        "gbp": MethodEntry((semantics.GbpSettings,), RegionMethod),
+        "ep": MethodEntry((semantics.EpSettings,), ExpectationPropagation),
+        "gibbs": MethodEntry((semantics.GibbsSettings,), GibbsMethod),
+        "auto": MethodEntry((semantics.AutoSettings,), PerSentenceMethod.of),
+        "pruned": MethodEntry((semantics.PrunedSettings,), PrunedMethod, thin=True),
     },
 )
 
 
-def choose_method(graph: ModelGraph, parameters: Parameters, settings: MethodSettings) -> tuple[str, MethodSettings]:
+def choose_method(
+    graph: graphs.ModelGraph, parameters: graphs.Parameters, settings: semantics.MethodSettings
+) -> tuple[str, semantics.MethodSettings]:
     """Name and settings of the method to run: `auto` becomes an exact one if that pays, else `trp`.
 
     `exact` becomes `automaton` where no table of elimination fits but the model's automaton does; if both fit, `exact`
@@ -99,39 +78,41 @@ def choose_method(graph: ModelGraph, parameters: Parameters, settings: MethodSet
     built. Raises DcrfError if the settings ask for `exact` and its tables do not fit, or for `pruned` on what is no
     chain.
     """
-    if isinstance(settings, AutoSettings) and any(map(is_implied, graph.variables)):
-        settings = ExactSettings(max_table=settings.max_table)  # messages would not keep to it
-    if isinstance(settings, ExactSettings):
+    if isinstance(settings, semantics.AutoSettings) and any(map(semantics.is_implied, graph.variables)):
+        settings = semantics.ExactSettings(max_table=settings.max_table)  # messages would not keep to it
+    if isinstance(settings, semantics.ExactSettings):
         if graph.exact_cost.largest > settings.max_table and _automaton_fits(graph, parameters, settings.max_table):
             return "automaton", settings
         check_width(graph, settings.max_table)
-    if isinstance(settings, PrunedSettings):
+    if isinstance(settings, semantics.PrunedSettings):
         refusal = lattice_refusal(graph)
         if refusal is not None:
             raise data_error("cannot-prune", f"`pruned` needs a chain of one label, and {refusal[0]}", help=refusal[1])
-    if not isinstance(settings, AutoSettings):
+    if not isinstance(settings, semantics.AutoSettings):
         return settings.method, settings
     if graph.relational:
         return "auto", settings
-    cost, messages = graph.exact_cost, message_cost(graph)
-    if exact_pays(cost, settings.max_table, messages):
+    cost, messages = graph.exact_cost, graphs.message_cost(graph)
+    if graphs.exact_pays(cost, settings.max_table, messages):
         return "exact", settings
     found = _automaton_fits(graph, parameters, settings.max_table)
-    if found and pays_beside_messages(automaton_seconds(found), messages):
+    if found and graphs.pays_beside_messages(graphs.automaton_seconds(found), messages):
         return ("exact" if cost.largest <= settings.max_table else "automaton"), settings
     return "trp", settings
 
 
-def _automaton_fits(graph: ModelGraph, parameters: Parameters, max_table: int) -> AutomatonGraph | None:
+def _automaton_fits(
+    graph: graphs.ModelGraph, parameters: graphs.Parameters, max_table: int
+) -> graphs.AutomatonGraph | None:
     """The automaton of a model, if it has one with no more states and moves than a table may have entries."""
-    found = automaton_graph(graph, parameters.bias_places(graph)[1])
+    found = graphs.automaton_graph(graph, parameters.bias_places(graph)[1])
     return found if found is not None and found.states + found.moves <= max_table else None
 
 
 MORE_MEMORY = "raise `max_table` if there is memory for it"
 
 
-def check_width(graph: ModelGraph, max_table: int, remedy: str = f"use `infer trp`, or {MORE_MEMORY}") -> None:
+def check_width(graph: graphs.ModelGraph, max_table: int, remedy: str = f"use `infer trp`, or {MORE_MEMORY}") -> None:
     """Raises DcrfError if exact inference would build a table of more than `max_table` entries."""
     cost = graph.exact_cost
     if cost.largest > max_table:

@@ -14,18 +14,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from ... import graph
 from ...foundation import Floats, Ints
-from ...graph import (
-    GraphShape,
-    MessageCost,
-    OrderCost,
-    ShapeBank,
-    best_order,
-    exact_pays,
-    least_table,
-    order_cost,
-    sweeps_to_converge,
-)
 from ...kernels.tables import Potentials, Results
 from ...semantics import AutoSettings
 from ..base import Decoded, Expectations, SequenceMethod
@@ -38,7 +28,7 @@ ALONE = 1000.0  # positions that a graph without positions counts for, so that e
 Part = tuple[Ints, BoundData]  # numbers of sequences, and their data; exact if that has contraction programs
 
 
-def parts_by_cost(data: BoundData, fits: Callable[[GraphShape, OrderCost], bool]) -> list[Part]:
+def parts_by_cost(data: BoundData, fits: Callable[[graph.GraphShape, graph.OrderCost], bool]) -> list[Part]:
     """The sequences whose graphs `fits` accepts, with contraction programs, and the others without; no part is empty.
 
     data: bound without programs.
@@ -46,17 +36,17 @@ def parts_by_cost(data: BoundData, fits: Callable[[GraphShape, OrderCost], bool]
     orders: dict[int, list[int]] = {}
     for g in np.unique(data.rows.shape).tolist():
         shape = data.bank.shapes[g]
-        if least_table(shape.scopes, shape.cards) > MOST_ENTRIES:  # an order would take long to find
+        if graph.least_table(shape.scopes, shape.cards) > MOST_ENTRIES:  # an order would take long to find
             continue
-        order = best_order(shape.scopes, shape.cards)
-        if fits(shape, order_cost(shape.scopes, shape.cards, order)):
+        order = graph.best_order(shape.scopes, shape.cards)
+        if fits(shape, graph.order_cost(shape.scopes, shape.cards, order)):
             orders[g] = order
     chosen = np.isin(data.rows.shape, list(orders))
     narrow, wide = np.flatnonzero(chosen), np.flatnonzero(~chosen)
     parts: list[Part] = []
     if len(narrow):
         pending = iter(orders.values())
-        bank = ShapeBank(data.bank.local_start, lambda shape: next(pending))
+        bank = graph.ShapeBank(data.bank.local_start, lambda shape: next(pending))
         number = {g: bank.add(data.bank.shapes[g]) for g in orders}
         rows = data.only(narrow).rows
         rows = rows._replace(shape=np.array([number[g] for g in rows.shape.tolist()], np.int32))
@@ -139,14 +129,14 @@ class PerSentenceMethod:
             _spread(part.labelling, data.labelling_off, begin, numbers, out.labelling, self.data.labelling_off)
 
 
-def _pays(shape: GraphShape, cost: OrderCost, max_table: int) -> bool:
+def _pays(shape: graph.GraphShape, cost: graph.OrderCost, max_table: int) -> bool:
     """Whether exact inference pays on a graph."""
     larger = [scope for scope in shape.scopes if len(scope) > 1]
     work = [len(scope) * math.prod(shape.cards[v] for v in scope) for scope in larger]
     wide = sum(each for each, scope in zip(work, larger, strict=True) if len(scope) > 2)
-    sweeps = sweeps_to_converge(len(shape.cards), sum(len(scope) - 1 for scope in larger), joined=True)
-    messages = MessageCost(sum(work), sum(map(len, larger)), wide, sweeps)
-    return exact_pays(cost, max_table, messages, len(shape.cards) / shape.width if shape.width else ALONE)
+    sweeps = graph.sweeps_to_converge(len(shape.cards), sum(len(scope) - 1 for scope in larger), joined=True)
+    messages = graph.MessageCost(sum(work), sum(map(len, larger)), wide, sweeps)
+    return graph.exact_pays(cost, max_table, messages, len(shape.cards) / shape.width if shape.width else ALONE)
 
 
 def _write(part: Results, begin: int, numbers: Ints, whole: Results) -> None:

@@ -20,15 +20,7 @@ from typing import Protocol
 import numpy as np
 
 from ...foundation import Floats, Ints, Ints32, cached_property, data_error
-from ...kernels.lattice import (
-    NO_GUIDE,
-    Guide,
-    LatticeTables,
-    Pruning,
-    lattice_bounds,
-    lattice_decode,
-    lattice_expectations,
-)
+from ...kernels import lattice
 from ...kernels.runtime import GAVE_UP
 from ...kernels.tables import Potentials, Ragged, Totals
 from ...semantics import PrunedSettings
@@ -63,32 +55,32 @@ class PrunedMethod(StatelessMethod):
     def __post_init__(self) -> None:
         if self.data.contexts is None:
             raise TypeError("expected data that is bound to a thin graph")
-        self._last: tuple[Floats, LatticeTables] | None = None
-        self.pruning = Pruning(self.settings.threshold, self.settings.keep, self.settings.states or 0.0)
+        self._last: tuple[Floats, lattice.LatticeTables] | None = None
+        self.pruning = lattice.Pruning(self.settings.threshold, self.settings.keep, self.settings.states or 0.0)
         self._view = None if self.settings.by is None else view_guide(self.data.graph, self.settings.by)
 
     @cached_property
     def _stars(self) -> StarTables:
         return StarTables.of(self.data)
 
-    def _guide(self, first: int, last: int) -> Guide:
+    def _guide(self, first: int, last: int) -> lattice.Guide:
         """What decides which labels of these sequences survive."""
         if self._view is not None:
             return self._view
         if self.settings.by is None:
-            return NO_GUIDE
+            return lattice.NO_GUIDE
         if self.lists is None:
             message = f"`pruned(by = {self.settings.by})` has neither lists of a stage nor pairs seen through a view"
             raise data_error("cannot-prune", message, help="leave out `by`")
         off, label = self.lists.lists(first, last)
-        return NO_GUIDE._replace(label_off=off, label=label)
+        return lattice.NO_GUIDE._replace(label_off=off, label=label)
 
-    def _tables(self, potentials: Potentials) -> LatticeTables:
+    def _tables(self, potentials: Potentials) -> lattice.LatticeTables:
         last = self._last
         if last is None or last[0] is not potentials.log_base:  # shared tables are never written again
             assert self.data.contexts is not None
             local = local_tables(self.data.graph, self.data.kinds.base, potentials.log_base)
-            last = self._last = potentials.log_base, LatticeTables(local, self.data.contexts)
+            last = self._last = potentials.log_base, lattice.LatticeTables(local, self.data.contexts)
         return last[1]
 
     def lost_mass(self, potentials: Potentials, first: int, last: int, log_z: Floats, lost: Floats) -> None:
@@ -98,7 +90,7 @@ class PrunedMethod(StatelessMethod):
         """
         stars = self._stars
         upper = np.zeros(self.data.num_sequences)
-        lattice_bounds(
+        lattice.lattice_bounds(
             first, last, self._tables(potentials), stars.tables(), self.data.problem, potentials,
             stars.values(potentials.log_base), MOST_LIKELY, upper,
         )  # fmt: skip
@@ -112,7 +104,7 @@ class PrunedMethod(StatelessMethod):
         self, potentials: Potentials, first: int, last: int, out: Expectations, gradient: Floats, expected: Floats
     ) -> None:
         d = self.data
-        lattice_expectations(
+        lattice.lattice_expectations(
             first, last, self._tables(potentials), d.problem, potentials, self.pruning, self._guide(first, last),
             d.ragged(self.gold), Totals(gradient, expected), out.results, Ragged(out.marginals, d.marginal_off),
             out.pruning,
@@ -121,7 +113,7 @@ class PrunedMethod(StatelessMethod):
 
     def decode(self, potentials: Potentials, first: int, last: int, out: Decoded) -> None:
         d = self.data
-        lattice_decode(
+        lattice.lattice_decode(
             first, last, self._tables(potentials), d.problem, potentials, self.pruning, self._guide(first, last),
             out.results, d.ragged(out.labelling), out.pruning,
         )  # fmt: skip
