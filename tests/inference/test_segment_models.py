@@ -33,7 +33,7 @@ def scores_of(twin, words, known=None):
 @pytest.mark.parametrize("name", ["bio together", "runs"])
 def test_the_objective_is_that_of_enumeration_and_its_gradient_that_of_differences(name):
     twin = Twin(CASES[name])
-    objective = CRITERIA["likelihood"](twin.problem(), stage_settings(twin.spec))
+    objective = CRITERIA["likelihood"](twin.training_problem(), stage_settings(twin.spec))
     value, gradient = objective.value_and_gradient(twin.weights)
     expected = twin.weights @ twin.weights / 20.0 - twin.counts @ twin.weights
     expected += sum(np.logaddexp.reduce(scores_of(twin, [w for w, _ in s])) for s in twin.case.sentences)
@@ -50,7 +50,7 @@ def test_labels_that_are_not_known_are_summed_out():
     hidden = [[(word, "?" if t == 1 else state) for t, (word, state) in enumerate(s)] for s in case.sentences[:4]]
     label = f'{case.label} with missing = "?"'
     twin = Twin(replace(case, label=label, sentences=[*hidden, *case.sentences[4:]]))
-    objective = CRITERIA["likelihood"](twin.problem(), stage_settings(twin.spec))
+    objective = CRITERIA["likelihood"](twin.training_problem(), stage_settings(twin.spec))
     value, _ = objective.value_and_gradient(twin.weights)
     expected = twin.weights @ twin.weights / 20.0
     for sentence in twin.case.sentences:

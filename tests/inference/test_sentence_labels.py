@@ -72,7 +72,7 @@ def test_the_objective_is_that_of_enumeration_also_where_labels_are_missing(name
     hidden += [[row if t == len(s) - 1 else (row[0], "?", *row[2:]) for t, row in enumerate(s)] for s in drawn[1:3]]
     hidden += [[(*row[:2], "?") if t == 0 and len(row) > 2 else row for t, row in enumerate(s)] for s in drawn[3:4]]
     twin = Twin(name, sentences=[*hidden, *drawn[4:]])
-    objective = CRITERIA["likelihood"](twin.problem(), stage_settings(twin.spec))
+    objective = CRITERIA["likelihood"](twin.training_problem(), stage_settings(twin.spec))
     value, gradient = objective.value_and_gradient(twin.weights)
     expected = twin.weights @ twin.weights / 20.0
     for sentence in twin.sentences:

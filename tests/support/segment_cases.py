@@ -180,7 +180,7 @@ class Twin:
             gradient[weight] += expected[cell]
         return out, gradient, *data.by_variable(out.marginals)
 
-    def problem(self):
+    def training_problem(self):
         p = self.problem
         return TrainingProblem(
             self.spec, p.graph, self.parameters, p.rows, p.relations, self.corpus.sentence_off, p.gold, self.counts,
