@@ -50,10 +50,6 @@ class GroupedCountRanges:
     slot: Ints32
     gold: Ints
 
-    @property
-    def num_groups(self) -> int:
-        return len(self.low)
-
 
 def count_ranges_of(firing: FeatureFirings, gold: SequenceCounts, *, shared: bool = False) -> GroupedCountRanges:
     """The groups of a data set.   gold: F(y_i, x_i) of every sequence, [S, W].   shared: one pair of bounds a weight
@@ -227,7 +223,7 @@ class BoostingRisk(Risk):
         self._point: Floats | None = None
         self._right, self._risk, self._share = np.zeros((3, size))
         self._value = np.zeros(len(self.ranges.slot))
-        self._group_shares = np.zeros((2, self.ranges.num_groups))
+        self._group_shares = np.zeros((2, len(self.ranges.low)))
         self._summed = False
 
     def boosting(self) -> BoostingProblem:
@@ -270,7 +266,6 @@ class BoostingRisk(Risk):
 
     @property
     def shares(self) -> tuple[Floats, Floats]:
-        """See `BoostingProblem.shares`."""
         if not self._summed:
             ranges = self.ranges
             sum_groups(ranges.slot_off, ranges.sequence, self._risk, self._share, self._value, self._group_shares)
@@ -292,13 +287,11 @@ class BoostingRisk(Risk):
         return PairExpectations(data, method, self._every, self.ranges, self._wrong.gold, self.workers)
 
     def mass(self, weight: int) -> float:
-        """See `BoostingProblem.mass`."""
         off, sequences = self._fires_in
         column = self._column_of[weight]
         return float(self._risk[sequences[off[column] : off[column + 1]]].sum())
 
     def start(self, weights: Floats) -> Floats:
-        """As `ExponentialRisk.start`."""
         check_start(self.log_weight + self._wrong.log_ratios(weights)[0], self._weight)
         return weights
 

@@ -8,13 +8,13 @@ Sources: Suzuki 2006 §3.3; for loops, Yanover & Weiss 2003. Not here: the crite
 
 from __future__ import annotations
 
+import itertools
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from functools import partial
-from typing import Protocol
 
 import numpy as np
 
-from ..foundation import Codes, Floats, Ints, Ints32, Mask
+from ..foundation import Codes, Floats, Ints, Mask
 from ..graph import ANY_STATE, graph_excluding_gold, known_label_rows, only_state
 from ..inference import (
     METHODS,
@@ -33,7 +33,7 @@ from ..kernels.runtime import IMPOSSIBLE
 from ..kernels.sequences import WrongStates
 from ..kernels.tables import Potentials
 from ..semantics import ExactSettings
-from .judged_spans import goes_on
+from .judged_spans import segment_marks
 from .training_problem import ResolvedInference, TrainingProblem
 
 
@@ -50,15 +50,55 @@ def unpacked_data_excluding_gold(problem: TrainingProblem, loss_variables: Seque
     return binder.bind(rows, problem.sentence_off, problem.relations)
 
 
-class CompetitorSearch(Protocol):
-    """Finds the best wrong labelling of each sentence."""
+class Search(ABC):
+    """Finds labellings of all variables, sequence by sequence and in threads; -1 in sequences that have none.
 
-    @property
-    def status(self) -> RunStatus:
-        """How decoding ended, over all calls."""
+    whole: whether the data set can only be searched as a whole.   status: how inference ended, over all calls.
+    """
 
-    def best_wrong(self, weights: Floats) -> Ints32:
-        """Codes of every variable of the model at `weights` [W], [variables, N]; -1 where a sentence has none."""
+    whole = False
+    approximate = False
+
+    def __init__(self, data: BoundData, problem: TrainingProblem):
+        """data: that is decoded; its graph may have further variables after those of the model."""
+        self.data, self._workers, self.status = data, problem.workers, RunStatus()
+        self.width, self._wide = len(problem.graph.cards), len(data.graph.cards)
+        tokens = int(problem.sentence_off[-1])
+        self._size = tokens * self.width
+        self._labelling = np.zeros(tokens * self._wide if self._wide > self.width else 0, np.int32)
+        self._cells: Floats | None = None
+
+    @abstractmethod
+    def _decode(self, potentials: Potentials, first: int, last: int, out: Decoded) -> None:
+        """Writes the labellings of a run, of all variables of `data`."""
+
+    def _ended(self, out: Decoded, first: int, last: int) -> RunStatus:
+        return RunStatus(graphs=last - first)
+
+    def potentials(self, weights: Floats) -> Potentials:
+        """At `weights` [W], in the memory of the last ones."""
+        potentials = self.data.potentials(weights, self._cells)
+        self._cells = potentials.weights
+        return potentials
+
+    def find(self, weights: Floats, first: int, last: int, labelling: Codes) -> None:
+        """Writes the labellings of sequences `first` to `last` - 1 at `weights` [W], see `BoundData.labelling_off`."""
+        potentials, tokens = self.potentials(weights), self.data.rows.token_off
+        into = labelling if self._wide == self.width else self._labelling
+        out = Decoded.empty(self.data, approximate=self.approximate, labelling=into)
+        goals = np.linspace(tokens[first], tokens[last], max(2, self._workers.threads) + 1)
+        cuts = sorted({first, *np.searchsorted(tokens, goals[1:-1]).tolist(), last})
+        self._workers.map(lambda a, b: self._decode(potentials, a, b, out), list(itertools.pairwise(cuts)))
+        if into is not labelling:
+            of_model = into.reshape(-1, self._wide)[tokens[first] : tokens[last], : self.width]
+            labelling.reshape(-1, self.width)[tokens[first] : tokens[last]] = of_model
+        self.status = self.status + self._ended(out, first, last)
+
+    def best(self, weights: Floats) -> Codes:
+        """The labellings of the whole data set by the variables of the model, [variables, N]."""
+        labelling = np.zeros(self._size, np.int32)
+        self.find(weights, 0, self.data.num_sequences, labelling)
+        return labelling.reshape(-1, self.width).T.copy()
 
 
 def wrong_states(problem: TrainingProblem, loss_variables: Sequence[int]) -> WrongStates:
@@ -74,63 +114,41 @@ def wrong_states(problem: TrainingProblem, loss_variables: Sequence[int]) -> Wro
     return WrongStates(code.ravel(), off, np.concatenate(tables))
 
 
-class WrongLabellingDecoder:
-    """Finds the best wrong labelling of each sentence exactly. data: the data set that its potentials are those of."""
-
-    def __init__(self, problem: TrainingProblem, loss_variables: Sequence[int], settings: ExactSettings):
-        self.data = problem.bind(programs=True)
-        self._width = len(problem.graph.cards)
-        self._runs = ProgramCompetitors(self.data)
-        self._wrong = wrong_states(problem, loss_variables)
-        self._method: SequenceMethod | None = None
-        self._wide = np.zeros(0, np.int32)
-        if self._runs.in_blocks.any():
-            self.data = data_excluding_gold(problem, loss_variables)
-            self._method = METHODS["exact"].build(self.data, settings)
-            self._wide = np.zeros(int(self.data.labelling_off[-1]), np.int32)
-
-    def decode(self, potentials: Potentials, first: int, last: int, labelling: Codes) -> None:
-        """Writes the labellings of sequences `first` to `last` - 1, flat; -1 where there is none."""
-        out = Decoded.empty(self.data, labelling=self._wide)
-        if self._method is None:
-            self._runs.decode_wrong(potentials, first, last, self._wrong, out.status, labelling)
-            return
-        self._method.decode(potentials, first, last, out)
-        tokens = self.data.rows.token_off
-        wide = self._wide.reshape(-1, len(self.data.graph.cards))[tokens[first] : tokens[last], : self._width]
-        narrow = labelling.reshape(-1, self._width)
-        narrow[tokens[first] : tokens[last]] = wide
-        for s in (first + np.flatnonzero(out.status[first:last] == IMPOSSIBLE)).tolist():
-            narrow[tokens[s] : tokens[s + 1]] = -1
-
-
-class ExactCompetitorSearch:
-    """Exact search, on every graph that `exact` can handle."""
-
-    def __init__(self, decoder: WrongLabellingDecoder, problem: TrainingProblem):
-        self._decoder, self._width, self._workers = decoder, len(problem.graph.cards), problem.workers
-        self._labelling = np.zeros(len(problem.labelling), np.int32)
-        self.status = RunStatus()
-
-    def best_wrong(self, weights: Floats) -> Codes:
-        """See `CompetitorSearch.best_wrong`."""
-        data = self._decoder.data
-        self._workers.map(partial(self._decoder.decode, data.potentials(weights)), data.runs, self._labelling)
-        self.status = self.status + RunStatus(graphs=data.num_sequences)
-        return self._labelling.reshape(-1, self._width).T.copy()
-
-
-class ConstrainedCompetitorSearch:
-    """Approximate search by constrained decoding, with any method."""
+class WrongLabellingSearch(Search):
+    """Finds the best wrong labellings exactly, on every graph that `exact` can handle."""
 
     def __init__(
-        self,
-        decoder: ConstrainedDecoder,
-        problem: TrainingProblem,
-        loss_variables: Sequence[int],
+        self, judged: TrainingProblem, problem: TrainingProblem, loss_variables: Sequence[int],
         inference: ResolvedInference,
-    ):
-        self._decoder, self._problem, self._loss_variables = decoder, problem, tuple(loss_variables)
+    ):  # fmt: skip
+        """judged: `problem`, or `MarginLoss.augmented` of it."""
+        data = judged.bind(programs=True)
+        self._runs, self._wrong = ProgramCompetitors(data), wrong_states(judged, loss_variables)
+        self._method: SequenceMethod | None = None
+        if self._runs.in_blocks.any():
+            data = data_excluding_gold(judged, loss_variables)
+            self._method = METHODS["exact"].build(data, ExactSettings(max_table=largest_table(inference.settings)))
+        super().__init__(data, problem)
+
+    def _decode(self, potentials: Potentials, first: int, last: int, out: Decoded) -> None:
+        if self._method is None:
+            self._runs.decode_wrong(potentials, first, last, self._wrong, out.status, out.labelling)
+            return
+        self._method.decode(potentials, first, last, out)
+        off = self.data.labelling_off
+        for s in (first + np.flatnonzero(out.status[first:last] == IMPOSSIBLE)).tolist():
+            out.labelling[off[s] : off[s + 1]] = -1
+
+
+class ConstrainedSearch:
+    """What `Search` does by constrained decoding, with any method: approximately, and of all sequences at once."""
+
+    whole = True
+    approximate = True
+
+    def __init__(self, problem: TrainingProblem, loss_variables: Sequence[int], inference: ResolvedInference):
+        self._decoder = constrained_decoder_of(problem, inference, loss_variables)
+        self._problem, self._loss_variables = problem, tuple(loss_variables)
         self._data = problem.bind(programs=METHODS[inference.name].programs)
         self._method = inference.build(self._data)
         # a sentence without any known label is never wrong
@@ -141,11 +159,12 @@ class ConstrainedCompetitorSearch:
 
     @property
     def status(self) -> RunStatus:
-        """How decoding ended, over all calls."""
         return self._decoder.status
 
-    def best_wrong(self, weights: Floats) -> Codes:
-        """See `CompetitorSearch.best_wrong`."""
+    def find(self, weights: Floats, first: int, last: int, labelling: Codes) -> None:
+        labelling[:] = self.best(weights).T.ravel()
+
+    def best(self, weights: Floats) -> Codes:
         off = self._problem.sentence_off
         count, labels = len(off) - 1, self._problem.graph.num_labels
         free = np.full((labels, int(off[-1])), ANY_STATE, np.int32)
@@ -199,30 +218,23 @@ class ConstrainedCompetitorSearch:
         return StateConstraints(sentences, np.concatenate(blocks, axis=1))
 
 
-def competitor_search(
+def wrong_labelling_search(
     problem: TrainingProblem, inference: ResolvedInference, loss_variables: Sequence[int]
-) -> CompetitorSearch:
+) -> Search | ConstrainedSearch:
     """The search for the best wrong labellings by the inference of a stage."""
     if inference.name == "exact":
-        exact = ExactSettings(max_table=largest_table(inference.settings))
-        return ExactCompetitorSearch(WrongLabellingDecoder(problem, loss_variables, exact), problem)
-    return ConstrainedCompetitorSearch(
-        constrained_decoder_of(problem, inference, loss_variables), problem, loss_variables, inference
-    )
+        return WrongLabellingSearch(problem, problem, loss_variables, inference)
+    return ConstrainedSearch(problem, loss_variables, inference)
 
 
 def constrained_decoder_of(
     problem: TrainingProblem, inference: ResolvedInference, loss_variables: Sequence[int]
 ) -> ConstrainedDecoder:
     """The constrained decoder of the training data, which may ask whether segments of `loss_variables` go on."""
-    sets = []
-    for variable in range(problem.graph.num_labels):
-        goes = (
-            goes_on(problem.states[variable])
-            if variable in loss_variables
-            else np.zeros((0, problem.graph.cards[variable]), np.bool_)
-        )
-        sets.append(np.concatenate([goes, ~goes]))
+    sets = [np.zeros((0, card), np.bool_) for card in problem.graph.cards[: problem.graph.num_labels]]
+    for variable in loss_variables:
+        goes = segment_marks(problem.states[variable]).goes_on
+        sets[variable] = np.concatenate([goes, ~goes])
     return ConstrainedDecoder(
         problem.graph, problem.parameters, problem.rows, problem.sentence_off, problem.relations,
         sets, inference.name, inference.settings, problem.workers,

@@ -9,20 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
+from .. import semantics
 from ..foundation import Table, checked_kind
-from ..semantics import (
-    PIECES,
-    AdaboostSettings,
-    CriterionSettings,
-    ExponentialSettings,
-    HmmSettings,
-    HmsvmSettings,
-    MceSettings,
-    PerceptronSettings,
-    PieceSettings,
-    RescaleSettings,
-    TrainSettings,
-)
 from .boosting_risk import build_boosting
 from .criterion import Criterion
 from .hidden_markov import build_hmm
@@ -34,7 +22,7 @@ from .rescale import build_rescaling
 from .risks import build_exponential, build_marginal
 from .training_problem import TrainingProblem
 
-Settings = TypeVar("Settings", bound=CriterionSettings)
+Settings = TypeVar("Settings", bound=semantics.CriterionSettings)
 
 
 class Builder(Generic[Settings]):
@@ -44,11 +32,11 @@ class Builder(Generic[Settings]):
     """
 
     def __init__(
-        self, settings: type[Settings], build: Callable[[TrainingProblem, TrainSettings[Settings]], Criterion]
+        self, settings: type[Settings], build: Callable[[TrainingProblem, semantics.TrainSettings[Settings]], Criterion]
     ):
         self.settings, self._build = settings, build
 
-    def __call__(self, problem: TrainingProblem, settings: TrainSettings[Any]) -> Criterion:
+    def __call__(self, problem: TrainingProblem, settings: semantics.TrainSettings[Any]) -> Criterion:
         checked_kind(settings.criterion, self.settings)
         return self._build(problem, settings)
 
@@ -56,18 +44,18 @@ class Builder(Generic[Settings]):
 CRITERIA: Table[Builder[Any]] = Table(
     "training criterion",
     {
-        "likelihood": Builder(CriterionSettings, build_likelihood),  # it has no settings
+        "likelihood": Builder(semantics.CriterionSettings, build_likelihood),  # it has no settings
         "induce": Builder(
-            CriterionSettings, build_likelihood
+            semantics.CriterionSettings, build_likelihood
         ),  # of the present features; `training` adds new ones first
-        **dict.fromkeys(PIECES, Builder(PieceSettings, build_pieces)),
-        "rescale": Builder(RescaleSettings, build_rescaling),
-        "mce": Builder(MceSettings, build_mce),
-        "perceptron": Builder(PerceptronSettings, build_perceptron),
-        "hmsvm": Builder(HmsvmSettings, build_hmsvm),
-        "hmm": Builder(HmmSettings, build_hmm),
-        "marginal": Builder(CriterionSettings, build_marginal),
-        "exponential": Builder(ExponentialSettings, build_exponential),
-        "adaboost": Builder(AdaboostSettings, build_boosting),
+        **dict.fromkeys(semantics.PIECES, Builder(semantics.PieceSettings, build_pieces)),
+        "rescale": Builder(semantics.RescaleSettings, build_rescaling),
+        "mce": Builder(semantics.MceSettings, build_mce),
+        "perceptron": Builder(semantics.PerceptronSettings, build_perceptron),
+        "hmsvm": Builder(semantics.HmsvmSettings, build_hmsvm),
+        "hmm": Builder(semantics.HmmSettings, build_hmm),
+        "marginal": Builder(semantics.CriterionSettings, build_marginal),
+        "exponential": Builder(semantics.ExponentialSettings, build_exponential),
+        "adaboost": Builder(semantics.AdaboostSettings, build_boosting),
     },
 )

@@ -58,34 +58,17 @@ class Counter(Protocol):
     """Counts the errors of a data set at some weights."""
 
     approximate: bool
+    num_spans: int
 
     @property
     def status(self) -> RunStatus:
         """How inference ended, over all calls."""
-
-    @property
-    def num_spans(self) -> int: ...
 
     def count(self, weights: Floats) -> ErrorCounts:
         """The smooth counts at weights [W]."""
 
 
 # measures -------------------------------------------------------------------------------------------------------------
-
-
-class Counts(NamedTuple):
-    """Smooth counts over the training set. spans: the number of judged spans; missed: Σ weight · ℓ of them (FN);
-    false: Σ ℓ of the segments of the best wrong labellings that are not gold segments (FP).
-    """
-
-    spans: int
-    missed: float
-    false: float
-
-    @property
-    def true_positives(self) -> float:
-        """TP."""
-        return self.spans - self.missed
 
 
 LEAST_FOUND = 1e-9  # TP below which a ratio only says that nothing is found; long steps can lead there
@@ -99,58 +82,35 @@ class Measured(NamedTuple):
     by_false: float
 
 
-NOTHING_FOUND = Measured(math.inf, 0.0, 0.0)
-
-
-class Measure(Protocol):
-    @property
-    def needs_false(self) -> bool:
-        """Whether false segments count."""
-
-    @property
-    def is_ratio(self) -> bool:
-        """Whether its derivatives depend on the counts."""
-
-    def __call__(self, counts: Counts) -> Measured: ...
-
-
 @dataclass(frozen=True)
-class ErrorRate:
-    """Σ ℓ (eq. 10 without its constant 1/N)."""
+class Measure:
+    """missed FN + false FP, divided by `found` TP unless that is 0.
 
-    needs_false: bool = False
-    is_ratio: bool = False
+    By default Σ ℓ (eq. 10 without its constant 1/N).
+    """
 
-    def __call__(self, counts: Counts) -> Measured:
-        return Measured(counts.missed, 1.0, 0.0)
+    missed: float = 1.0
+    false: float = 0.0
+    found: float = 0.0
 
-
-@dataclass(frozen=True)
-class Ratio:
-    """(missed FN + false FP) / (found TP)."""
-
-    missed: float
-    false: float
-    found: float = 1.0
-    is_ratio: bool = True
-
-    @property
-    def needs_false(self) -> bool:
-        return self.false > 0.0
-
-    def __call__(self, counts: Counts) -> Measured:
-        if counts.true_positives < LEAST_FOUND:
-            return NOTHING_FOUND
-        above = self.missed * counts.missed + self.false * counts.false
-        below = self.found * counts.true_positives
+    def __call__(self, spans: int, missed: float, false: float) -> Measured:
+        """Takes smooth counts over the training set: of the judged spans, Σ weight · ℓ of these (FN), and Σ ℓ of the
+        segments of the best wrong labellings that are not gold segments (FP).
+        """
+        above = self.missed * missed + self.false * false
+        if not self.found:
+            return Measured(above, self.missed, self.false)
+        if spans - missed < LEAST_FOUND:
+            return Measured(math.inf, 0.0, 0.0)
+        below = self.found * (spans - missed)
         return Measured(above / below, self.missed / below + self.found * above / below**2, self.false / below)
 
 
 MEASURES: Table[Callable[[MceSettings], Measure]] = Table(
     "measure of segments",
     {
-        "fscore": lambda settings: Ratio(settings.gamma**2, 1.0, settings.gamma**2 + 1.0),  # eq. 16
-        "precision": lambda settings: Ratio(0.0, 1.0),
-        "recall": lambda settings: Ratio(1.0, 0.0),
+        "fscore": lambda settings: Measure(settings.gamma**2, 1.0, settings.gamma**2 + 1.0),  # eq. 16
+        "precision": lambda settings: Measure(0.0, 1.0, 1.0),
+        "recall": lambda settings: Measure(1.0, 0.0, 1.0),
     },
 )

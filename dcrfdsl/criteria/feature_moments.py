@@ -9,6 +9,7 @@ these units.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
@@ -113,9 +114,11 @@ def weight_units(
             continue
         own = np.flatnonzero(clique == number)
         of_features = own[feature[own] >= 0]
-        sizes = _sizes(found)
-        size[of_features] = sizes[feature[of_features]]
-        far = _far(found)
+        size[of_features] = _sizes(found)[feature[of_features]]
+        with np.errstate(over="ignore"):  # places in `dense` of the features that are far from 0 throughout
+            spread = np.diag(found.products) / max(1, found.rows)
+            finite = np.isfinite(spread) & np.isfinite(found.means**2) & (spread > 0.0)
+            far = np.flatnonzero(finite & (np.abs(found.means) >= FAR * np.sqrt(np.where(finite, spread, 0.0))))
         if len(far):
             blocks += _blocks(found, far, own, feature[own], assignment[own], precision)
     units = WeightUnits(size, tuple(blocks))
@@ -146,34 +149,19 @@ def _sizes(found: FeatureMoments) -> Floats:
     return np.exp2(np.where(np.abs(exponent) <= SIMILAR, 0.0, exponent))
 
 
-@np.errstate(over="ignore")
-def _far(found: FeatureMoments) -> Ints:
-    """The places in `dense` of the features that are far from 0 throughout."""
-    squares = np.diag(found.products) / max(1, found.rows)
-    finite = np.isfinite(squares) & np.isfinite(found.means**2) & (squares > 0.0)
-    return np.flatnonzero(finite & (np.abs(found.means) >= FAR * np.sqrt(np.where(finite, squares, 0.0))))
-
-
 def _blocks(
     found: FeatureMoments, far: Ints, own: Ints, feature: Ints, assignment: Ints, precision: Floats
 ) -> Iterator[UnitBlock]:
     """The blocks of a clique: those with the bias and those without. own: its weights, with feature and assignment."""
-    columns = [own[feature == number] for number in (-1, *found.dense[far].tolist())]
-    states = [assignment[feature == number] for number in (-1, *found.dense[far].tolist())]
-    common = states[1]
-    for other in states[2:]:
-        common = np.intersect1d(common, other)
+    places = [np.flatnonzero(feature == number) for number in (-1, *found.dense[far].tolist())]
+    places = [place[np.argsort(assignment[place])] for place in places]
+    common = functools.reduce(np.intersect1d, (assignment[place] for place in places[1:]))
     for with_bias in (True, False):
-        inside = np.isin(common, states[0]) == with_bias
-        wanted = common[inside]
+        wanted = common[np.isin(common, assignment[places[0]]) == with_bias]
         if not len(wanted):
             continue
-        first = 0 if with_bias else 1
-        order = [column[np.argsort(state)] for column, state in zip(columns[first:], states[first:], strict=True)]
-        sorted_states = [np.sort(state) for state in states[first:]]
-        numbers = np.stack(
-            [column[np.searchsorted(state, wanted)] for column, state in zip(order, sorted_states, strict=True)], axis=1
-        )
+        used = places if with_bias else places[1:]
+        numbers = np.stack([own[place][np.searchsorted(assignment[place], wanted)] for place in used], axis=1)
         factor = _factor(found, far, precision[numbers[0]], with_bias)
         if factor is not None:
             yield UnitBlock(numbers, factor)

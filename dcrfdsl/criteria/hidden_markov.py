@@ -110,17 +110,13 @@ class _Counter:
         site = last_site(spec, spec.cliques[number], self.settings.order)
         margin = 1 + 2 * max(abs(o) for t in self.problem.graph.templates for o in t.offsets)
         place = off[sentence] + (2 * sentence + 1) * margin + anchor + template.offsets[site]
-        self._require_all_states(number, template)
-        return _PlacedClique(
-            number, template, site, known_assignments(template, gold, off, sentence, anchor), place.astype(np.int64)
-        )
-
-    def _require_all_states(self, number: int, template: CliqueTemplate) -> None:
-        """DcrfError where a clique of one label lacks the bias of a state: that state would have the score 0."""
-        wanted = template.cards[0] if template.allowed is None else int(np.count_nonzero(template.allowed))
-        if len(template.cards) == 1 and len(self.problem.parameters.cliques[number].bias) < wanted:
+        states = template.cards[0] if template.allowed is None else int(np.count_nonzero(template.allowed))
+        if len(template.cards) == 1 and len(self.problem.parameters.cliques[number].bias) < states:
+            # a state without a bias would have the score 0
             message = f"`hmm` gives every state a probability, and some of `{template.name}` are not in the data"
             raise _error(message, f"write `clique {template.name} with states = all: …`")
+        assignment = known_assignments(template, gold, off, sentence, anchor)
+        return _PlacedClique(number, template, site, assignment, place.astype(np.int64))
 
     def _conditional(self, clique: _PlacedClique, chosen: Mask) -> Floats:
         """log p(label | the others) of each assignment, from the `chosen` instances; impossible ones have no mass.

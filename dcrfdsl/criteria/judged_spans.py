@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -131,25 +132,13 @@ def judged_labels(variables: Sequence[int], states: Sequence[tuple[str, ...]], l
     """The marks of several label variables.   states: of each of these.   literal: as in `segment_marks`."""
     marks = [segment_marks(label_states, literal) for label_states in states]
 
-    def offsets(sizes: list[int]) -> Ints:
-        return np.cumsum([0, *sizes[:-1]], dtype=np.int64)[: len(sizes)]
+    def offsets(field: str) -> Ints:
+        return np.cumsum([0, *(getattr(mark, field).size for mark in marks)], dtype=np.int64)[:-1]
+
+    def joined(field: str) -> Any:
+        return np.concatenate([getattr(mark, field).ravel() for mark in marks])
 
     return JudgedLabels(
-        np.array(variables, np.int32),
-        offsets([mark.kind.size for mark in marks]),
-        offsets([mark.starts.size for mark in marks]),
-        offsets([mark.goes_on.size for mark in marks]),
-        np.concatenate([mark.kind for mark in marks]),
-        np.concatenate([mark.opens for mark in marks]),
-        np.concatenate([mark.starts.ravel() for mark in marks]),
-        np.concatenate([mark.goes_on.ravel() for mark in marks]),
-    )
-
-
-def goes_on(states: tuple[str, ...]) -> Mask:
-    """Whether the segment of a state goes on in the state after it, [K, K]."""
-    mark, kind, _ = mark_table(states)
-    mark, kind = mark[: len(states)], kind[: len(states)]
-    inside = np.isin(mark, GOES_ON)[:, None] & np.isin(mark, (2, 3))[None, :]
-    same: Mask = kind[:, None] == kind[None, :]
-    return inside & same
+        np.array(variables, np.int32), offsets("kind"), offsets("starts"), offsets("goes_on"), joined("kind"),
+        joined("opens"), joined("starts"), joined("goes_on"),
+    )  # fmt: skip

@@ -23,8 +23,8 @@ scaled. Not here: minimising it, the penalty P (`penalties`), steps (`optimizers
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -51,7 +51,6 @@ from .penalties import Penalty
 from .run_sums import GradientAccumulator, count_known
 from .training_problem import ResolvedInference, TrainingProblem
 
-Result = TypeVar("Result")
 Build = Callable[[BoundData], MarginalInference]
 FEWEST_SENTENCES = 64  # for a start on batches: with fewer, L-BFGS alone is as fast
 
@@ -103,7 +102,7 @@ class Likelihood(Criterion):
     def value_and_gradient(self, weights: Floats) -> tuple[float, Floats]:
         """L(λ) in nats, penalty included, and its gradient [W] (a fresh array)."""
         potentials = self.data.potentials(weights, self._cells)
-        self._cells = potentials.weights if self.data.packing is not None else None
+        self._cells = potentials.weights
         out = Expectations.empty(self.data, approximate=self.method.approximate)
 
         def run(first: int, last: int) -> None:
@@ -209,32 +208,18 @@ class Likelihood(Criterion):
 
 def build_likelihood(problem: TrainingProblem, settings: TrainSettings) -> Likelihood:
     """The criterion of a stage, by the inference that it asks for."""
-    inference = problem.inference(settings)
-    factor = problem.sentence_importance(settings)
-    data, clamped = problem.bind_for(inference.name), clamped_part(problem, inference)
-    build = WeightedBuild(inference.build, factor)
+    inference, factor = problem.inference(settings), problem.sentence_importance(settings)
+    build = partial(build_weighted, inference.build, factor)
+    data, clamped = problem.bind_for(inference.name), clamped_part(problem, inference, build)
     return Likelihood(
         data, build(data), known_counts(problem, data, factor), problem.penalty(settings), problem.workers,
-        weighted_clamped(clamped, factor), problem.labelling, inference, build, factor,
+        clamped, problem.labelling, inference, build, factor,
     )  # fmt: skip
 
 
-@dataclass(frozen=True, eq=False)
-class WeightedBuild:
-    """Builds a method in which each sentence counts by its factor [S]; None: all count once."""
-
-    build: Build
-    factor: Floats | None
-
-    def __call__(self, data: BoundData) -> MarginalInference:
-        return weighted(self.build(data), data, self.factor)
-
-
-def weighted_clamped(clamped: Clamped | None, factor: Floats | None) -> Clamped | None:
-    """The partly known sentences, each counted by its factor [S]."""
-    if clamped is None or factor is None:
-        return clamped
-    return replace(clamped, method=weighted(clamped.method, clamped.data, factor))
+def build_weighted(build: Build, factor: Floats | None, data: BoundData) -> MarginalInference:
+    """A method in which each sentence counts by its factor [S]; None: all count once."""
+    return weighted(build(data), data, factor)
 
 
 def known_counts(problem: TrainingProblem, data: BoundData, factor: Floats | None) -> Floats:
@@ -249,19 +234,28 @@ def known_counts(problem: TrainingProblem, data: BoundData, factor: Floats | Non
     return GradientAccumulator(data, problem.workers).map(count)
 
 
-def clamped_part(problem: TrainingProblem, inference: ResolvedInference) -> Clamped | None:
-    """The sentences with an unknown label, clamped to their known labels; None if all labels are known."""
+def clamped_part(problem: TrainingProblem, inference: ResolvedInference, build: Build | None = None) -> Clamped | None:
+    """The sentences with an unknown label, clamped to their known labels; None if all labels are known.
+
+    build: the method; by default that of `inference`. DcrfError where it needs all labels.
+    """
     partly = ~problem.gold.complete_sentences(problem.sentence_off)
-    if not partly.any():
-        return None
-    if METHODS[inference.name].thin:
+    if METHODS[inference.name].thin and partly.any():
         sentences = f"{int(partly.sum()):,} of {len(partly):,} sentences"
         message = (
             f"`{inference.name}` needs the label of every token in training, and in {sentences} some are not known"
         )
         raise data_error("cannot-prune", message, help="train with `infer = exact`, or leave these sentences out")
+    return clamped_by(problem, inference, build or inference.build)
+
+
+def clamped_by(problem: TrainingProblem, inference: ResolvedInference, build: Build) -> Clamped | None:
+    """As `clamped_part`, whatever the method."""
+    partly = ~problem.gold.complete_sentences(problem.sentence_off)
+    if not partly.any():
+        return None
     known = problem.bind_known(programs=METHODS[inference.name].programs)
-    return Clamped(known, inference.build(known), partly)
+    return Clamped(known, build(known), partly)
 
 
 # what iterative scaling needs -----------------------------------------------------------------------------------------
@@ -296,7 +290,6 @@ class LikelihoodScaling:
         return np.where(np.isfinite(rounded), rounded, 0.0)
 
     def expectations_by_total(self, weights: Floats, totals: Floats) -> list[tuple[Ints, Floats]]:
-        """See `optimizers.objective.Scaling`."""
         d = self.data
         potentials = d.potentials(weights)
         nothing, ascending = np.zeros(d.num_weights), self.totals[self._order]
@@ -322,55 +315,26 @@ class LikelihoodScaling:
 
 
 class PerceptronLoss(Likelihood):
-    """The loss, and how to train it.
-
-    build: builds the method that finds best labellings, for `data` in any layout.
-    """
+    """The loss. `schedule` says how to train it."""
 
     solver = "perceptron"
 
-    def __init__(
-        self,
-        data: BoundData,
-        problem: TrainingProblem,
-        settings: TrainSettings[PerceptronSettings],
-        inference: ResolvedInference,
-        build: Build,
-        clamped: Clamped | None,
-        factor: Floats | None = None,
-    ):
-        penalty = Penalty.none(data.num_weights)
-        super().__init__(
-            data, build(data), known_counts(problem, data, factor), penalty, problem.workers, clamped,
-            problem.labelling, inference, build, factor,
-        )  # fmt: skip
-        criterion = settings.criterion
-        self._passes = PerceptronSchedule(
-            criterion.epochs, criterion.average or criterion.vote, criterion.vote, criterion.voters, settings.seed
-        )
 
-    def perceptron_schedule(self) -> PerceptronSchedule:
-        return self._passes
-
-
-@dataclass(frozen=True)
-class _MaximumBuild:
-    """Builds what finds the best labellings by an inference method."""
-
-    inference: ResolvedInference
-
-    def __call__(self, data: BoundData) -> MaximumMethod:
-        return MaximumMethod(data, self.inference.build(data))
+def build_maximum(build: Callable[[BoundData], SequenceMethod], data: BoundData) -> MaximumMethod:
+    """What finds the best labellings by an inference method."""
+    return MaximumMethod(data, build(data))
 
 
 def build_perceptron(problem: TrainingProblem, settings: TrainSettings[PerceptronSettings]) -> PerceptronLoss:
     """The criterion of a stage, which finds labellings by the inference that the stage asks for."""
-    inference = problem.inference(settings)
-    programs, factor = METHODS[inference.name].programs, problem.sentence_importance(settings)
-    build = WeightedBuild(_MaximumBuild(inference), factor)
-    data, clamped = problem.bind(programs=programs), None
-    partly = ~problem.gold.complete_sentences(problem.sentence_off)
-    if partly.any():
-        known = problem.bind_known(programs=programs)
-        clamped = weighted_clamped(Clamped(known, _MaximumBuild(inference)(known), partly), factor)
-    return PerceptronLoss(data, problem, settings, inference, build, clamped, factor)
+    inference, factor = problem.inference(settings), problem.sentence_importance(settings)
+    build = partial(build_weighted, partial(build_maximum, inference.build), factor)
+    data, criterion = problem.bind(programs=METHODS[inference.name].programs), settings.criterion
+    loss = PerceptronLoss(
+        data, build(data), known_counts(problem, data, factor), Penalty.none(data.num_weights),
+        problem.workers, clamped_by(problem, inference, build), problem.labelling, inference, build, factor,
+    )  # fmt: skip
+    loss.schedule = PerceptronSchedule(
+        criterion.epochs, criterion.average or criterion.vote, criterion.vote, criterion.voters, settings.seed
+    )
+    return loss

@@ -22,16 +22,16 @@ violated labelling (`violated_labellings`), solving (`optimizers`).
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Protocol
 
 import numpy as np
 
 from ..data import mark_table, segments_of
 from ..foundation import Codes, DcrfError, Diagnostic, Floats, Ints
 from ..graph import SegmentMoves, known_label_rows, restricted_graph, segment_cost_graph, segment_cost_rows
-from ..inference import Decoded, RunStatus, largest_table, score_sequences
+from ..inference import Decoded, RunStatus, score_sequences
 from ..kernels.optimization import (
     Cuts,
     Metric,
@@ -49,90 +49,76 @@ from ..kernels.sequences import score_labellings
 from ..optimizers import MarginProblem
 from ..semantics import (
     CostLoss,
-    ExactSettings,
     HammingLoss,
     HmsvmSettings,
-    MethodSettings,
     SegmentsLoss,
     TrainSettings,
     state_costs,
 )
-from .competing_labellings import ConstrainedCompetitorSearch, constrained_decoder_of, data_excluding_gold
+from .competing_labellings import ConstrainedSearch, Search, WrongLabellingSearch, data_excluding_gold
 from .criterion import Clamped, Criterion
 from .judged_spans import check_segments_known, segment_marks
 from .likelihood import clamped_part
 from .training_problem import ResolvedInference, TrainingProblem
-from .violated_labellings import (
-    ChainSearch,
-    ConstrainedSearch,
-    CostAugmentedSearch,
-    NBestSearch,
-    Search,
-    WrongLabellingSearch,
-    chain_decoder,
-)
+from .violated_labellings import ChainSearch, CostAugmentedSearch, NBestSearch, chain_decoder
 
 # what a wrong labelling costs -----------------------------------------------------------------------------------------
 
 STATE_COST = 2.0  # score of a cost of 1: margins are half of score differences
 
 
-class MarginLoss(Protocol):
+class MarginLoss(ABC):
     """A loss that is no constant. least: what a labelling costs at least that costs anything."""
 
     least: float
 
+    def __init__(self, problem: TrainingProblem):
+        self._problem = problem
+
+    @abstractmethod
     def augmented(self) -> TrainingProblem:
         """The training data in a graph whose scores have the loss added, times `STATE_COST`. Its first variables are
         those of the model.
         """
 
+    @abstractmethod
+    def _costs(self, begin: int, end: int, off: Ints, states: Codes) -> Floats:
+        """The costs at tokens `begin` to `end` - 1 with states [tokens, variables].   off: from the first token."""
+
     def of(self, first: int, last: int, labelling: Codes) -> Floats:
-        """What a labelling of all variables, flat, costs in the sequences from `first` to `last` - 1."""
+        """What a labelling of all variables, flat, costs in the sequences from `first` to `last` - 1.
+
+        Each sequence is added up by itself, so that rounding does not depend on the sequences before it.
+        """
+        off = self._problem.sentence_off[first : last + 1]
+        begin, end, size = int(off[0]), int(off[-1]), last - first
+        states = labelling.reshape(-1, len(self._problem.graph.cards))[begin:end]
+        costs = self._costs(begin, end, off - begin, states)
+        return np.bincount(np.repeat(np.arange(size), np.diff(off)), costs, size).astype(np.float64)
 
 
-def margin_loss(problem: TrainingProblem, loss: MethodSettings) -> MarginLoss | None:
-    """None for a loss of 1. DcrfError where the loss does not suit the labels."""
-    if isinstance(loss, SegmentsLoss):
-        return SegmentCosts(problem, loss)
-    return StateCosts(problem, loss) if isinstance(loss, HammingLoss | CostLoss) else None
-
-
-def _sums(cost: Floats, off: Ints) -> Floats:
-    """The sums of the costs of tokens over sequences; `off`: from the first token.
-
-    Each is added up by itself, so that rounding does not depend on the sequences before it.
-    """
-    size = len(off) - 1
-    sums: Floats = np.bincount(np.repeat(np.arange(size), np.diff(off)), cost, size).astype(np.float64)
-    return sums
-
-
-class StateCosts:
+class StateCosts(MarginLoss):
     """Costs of wrong states."""
 
     def __init__(self, problem: TrainingProblem, loss: HammingLoss | CostLoss):
-        self._problem, self._costs = problem, _costs_of(problem, loss)
-        self.least = min((float(cost[cost > 0.0].min(initial=np.inf)) for cost in self._costs.values()), default=np.inf)
+        super().__init__(problem)
+        self._tables = _costs_of(problem, loss)
+        self.least = min(
+            (float(cost[cost > 0.0].min(initial=np.inf)) for cost in self._tables.values()), default=np.inf
+        )
 
     def augmented(self) -> TrainingProblem:
-        """See `MarginLoss`."""
-        problem, costs = self._problem, self._costs
+        problem, costs = self._problem, self._tables
         doubled = {variable: STATE_COST * cost for variable, cost in costs.items()}
         graph = restricted_graph(problem.graph, doubled, len(problem.rows), "cost of")
         rows = known_label_rows(problem.graph, problem.gold, list(costs))
         return replace(problem, graph=graph, rows=(*problem.rows, *rows))
 
-    def of(self, first: int, last: int, labelling: Codes) -> Floats:
-        """See `MarginLoss`."""
-        graph, off = self._problem.graph, self._problem.sentence_off[first : last + 1]
-        begin, end = int(off[0]), int(off[-1])
-        states = labelling.reshape(-1, len(graph.cards))[begin:end]
-        total = np.zeros(end - begin)
-        for variable, cost in self._costs.items():
-            kinds = self._problem.gold.runs(variable, graph.cards[variable])[begin:end]
-            total += cost[kinds, states[:, variable]]
-        return _sums(total, off - begin)
+    def _costs(self, begin: int, end: int, off: Ints, states: Codes) -> Floats:
+        total, gold, cards = np.zeros(end - begin), self._problem.gold, self._problem.graph.cards
+        for variable, cost in self._tables.items():
+            total += cost[gold.runs(variable, cards[variable])[begin:end], states[:, variable]]
+        return total
 
 
 def _costs_of(problem: TrainingProblem, loss: HammingLoss | CostLoss) -> Mapping[int, Floats]:
@@ -158,13 +144,14 @@ def _costs_of(problem: TrainingProblem, loss: HammingLoss | CostLoss) -> Mapping
     return out
 
 
-class SegmentCosts:
+class SegmentCosts(MarginLoss):
     """One for each gold segment that is missed, and for each false segment."""
 
     least = 1.0
 
     def __init__(self, problem: TrainingProblem, loss: SegmentsLoss):
-        self._problem, self._variables = problem, problem.labels_named(loss.labels)
+        super().__init__(problem)
+        self._variables = problem.labels_named(loss.labels)
         self._last: list[Ints] = []  # of each label [N, types]: where the gold segment that begins here ends, or -1
         for variable in self._variables:
             name, states = problem.graph.variables[variable], problem.states[variable]
@@ -180,9 +167,9 @@ class SegmentCosts:
             self._last.append(last)
 
     def augmented(self) -> TrainingProblem:
-        """See `MarginLoss`."""
         problem = self._problem
-        moves = {variable: _moves(problem.states[variable]) for variable in self._variables}
+        marks = {variable: segment_marks(problem.states[variable]) for variable in self._variables}
+        moves = {v: SegmentMoves(mark.kind.astype(np.int64), mark.starts, mark.goes_on) for v, mark in marks.items()}
         graph = segment_cost_graph(problem.graph, moves, STATE_COST, len(problem.rows))
         rows = [
             row
@@ -191,28 +178,20 @@ class SegmentCosts:
         ]
         return replace(problem, graph=graph, rows=(*problem.rows, *rows))
 
-    def of(self, first: int, last: int, labelling: Codes) -> Floats:
-        """See `MarginLoss`."""
-        problem, off = self._problem, self._problem.sentence_off[first : last + 1]
-        begin, end = int(off[0]), int(off[-1])
-        states = labelling.reshape(-1, len(problem.graph.cards))[begin:end]
+    def _costs(self, begin: int, end: int, off: Ints, states: Codes) -> Floats:
         total = np.zeros(end - begin)
         for variable, of_gold in zip(self._variables, self._last, strict=True):
-            mark, kind, _ = mark_table(problem.states[variable])
-            found = segments_of(states[:, variable], mark, kind, off - begin)
+            mark, kind, _ = mark_table(self._problem.states[variable])
+            found = segments_of(states[:, variable], mark, kind, off)
             right = of_gold[begin + found.start, found.kind] == begin + found.end
             total += (of_gold[begin:end] >= 0).sum(axis=1)
             total[found.start] += np.where(right, -1.0, 1.0)
-        return _sums(total, off - begin)
-
-
-def _moves(states: Sequence[str]) -> SegmentMoves:
-    marks = segment_marks(tuple(states))
-    return SegmentMoves(marks.kind.astype(np.int64), marks.starts, marks.goes_on)
+        return total
 
 
 # the objective --------------------------------------------------------------------------------------------------------
 
+AnySearch = Search | ConstrainedSearch | NBestSearch
 SEARCHES = 32  # runs of sequences, searched one after another; the weights may move between two of them
 SMALLEST = 8  # sequences of a run, at least
 TIE = 5e-7  # of scores, where losses are 1 or more: less decides nothing, and rounding would go in circles
@@ -225,7 +204,7 @@ class Hmsvm(Criterion):
 
     def __init__(
         self, problem: TrainingProblem, settings: HmsvmSettings, inference: ResolvedInference,
-        search: Search | NBestSearch, known: Codes, loss: MarginLoss | None, clamped: Clamped | None,
+        search: AnySearch, known: Codes, loss: MarginLoss | None, clamped: Clamped | None,
         factor: Floats | None = None,
     ):  # fmt: skip
         """known: a labelling of all variables, flat; its negative entries are completed, at weights of 0 first.
@@ -235,11 +214,8 @@ class Hmsvm(Criterion):
         self._data = problem.bind_plain(programs=False)
         self._search, self._known, self.clamped = search, known, clamped
         self._loss, self._tie = loss, TIE * (1.0 if loss is None else min(1.0, loss.least))
-        self._problem, self.inference_description, self.num_weights = (
-            problem,
-            inference.name,
-            self._data.num_weights,
-        )
+        self._problem, self.inference_description = problem, inference.name
+        self.num_weights = self._data.num_weights
         self._bias_of = bias_of_cells(self._data.bindings, len(self._data.hard))
         self._competitors = np.zeros_like(known)
         self._is_full = np.zeros(self._data.num_sequences, np.bool_)  # whether the list of a sequence is full
@@ -352,7 +328,6 @@ class Hmsvm(Criterion):
         return np.diff(np.concatenate([np.zeros((labels, 1), np.int64), wrong], axis=1)[:, off - begin], axis=1)
 
     def metric_times(self, point: Floats) -> Floats:
-        """See `MarginProblem.metric_times`."""
         metric = self.metric
         if not len(metric.gram):
             return point
@@ -413,9 +388,13 @@ def margin_remarks(inference: str, approximate: bool, full: int, sequences: int)
 
 
 def build_hmsvm(problem: TrainingProblem, settings: TrainSettings[HmsvmSettings]) -> Hmsvm:
-    """The criterion of a stage."""
+    """The criterion of a stage. DcrfError where the loss does not suit the labels."""
     criterion, inference = settings.criterion, problem.inference(settings)
-    loss = margin_loss(problem, criterion.loss)
+    loss: MarginLoss | None = None  # of 1
+    if isinstance(criterion.loss, HammingLoss | CostLoss):
+        loss = StateCosts(problem, criterion.loss)
+    elif isinstance(criterion.loss, SegmentsLoss):
+        loss = SegmentCosts(problem, criterion.loss)
     judged = loss.augmented() if loss is not None else problem
     if isinstance(criterion.loss, SegmentsLoss):
         inference = _exact(judged, settings, inference)
@@ -459,7 +438,7 @@ def _search(
     criterion: HmsvmSettings,
     inference: ResolvedInference,
     known: Codes,
-) -> Search | NBestSearch:
+) -> AnySearch:
     """judged: the training data with the loss in its scores; `problem` itself for a loss of 1."""
     labels, all_known = list(range(problem.graph.num_labels)), bool((known >= 0).all())
     if criterion.slack == "labelling":
@@ -479,7 +458,5 @@ def _search(
         runs = chain_decoder(problem) if all_known else None
         if runs is not None:
             return ChainSearch(runs, known, problem)
-        return WrongLabellingSearch(judged, problem, labels, ExactSettings(max_table=largest_table(inference.settings)))
-    return ConstrainedSearch(
-        ConstrainedCompetitorSearch(constrained_decoder_of(judged, inference, labels), judged, labels, inference)
-    )
+        return WrongLabellingSearch(judged, problem, labels, inference)
+    return ConstrainedSearch(judged, labels, inference)

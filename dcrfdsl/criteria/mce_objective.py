@@ -19,9 +19,9 @@ from ..inference import RunStatus, Workers, linked_chains
 from ..kernels.chain import SpanLoss
 from ..kernels.sequences import WHOLE, LabelledSpans
 from ..semantics import LabelLoss, MceSettings, MeasureLoss, NoPrior, SentenceImportance, SequenceLoss, TrainSettings
-from .competing_labellings import competitor_search, constrained_decoder_of, wrong_states
+from .competing_labellings import wrong_labelling_search, wrong_states
 from .criterion import Clamped, Criterion
-from .error_counts import MEASURES, Counter, Counts, ErrorRate, Measure, smoothing_of
+from .error_counts import MEASURES, Counter, Measure, smoothing_of
 from .judged_spans import (
     JudgedSpans,
     joined_spans,
@@ -49,14 +49,8 @@ class Mce(Criterion):
         inference_description: str, clamped: Clamped | None, downhill: Callable[[], Floats],
     ):  # fmt: skip
         """downhill: the gradient of the likelihood at 0."""
-        self._downhill = downhill
-        self.counter, self.measure, self.penalty, self.inference_description = (
-            counter,
-            measure,
-            penalty,
-            inference_description,
-        )
-        self.workers, self.clamped = problem.workers, clamped
+        self.counter, self.measure, self.penalty, self._downhill = counter, measure, penalty, downhill
+        self.workers, self.clamped, self.inference_description = problem.workers, clamped, inference_description
         self.num_weights = problem.parameters.num_weights
 
     @property
@@ -66,7 +60,7 @@ class Mce(Criterion):
     def value_and_gradient(self, weights: Floats) -> tuple[float, Floats]:
         """The measure and the penalty, and the gradient [W]."""
         errors = self.counter.count(weights)
-        measured = self.measure(Counts(self.counter.num_spans, errors.missed, errors.false))
+        measured = self.measure(self.counter.num_spans, errors.missed, errors.false)
         gradient = measured.by_missed * errors.gradient
         if measured.by_false:
             gradient += measured.by_false * errors.false_gradient
@@ -93,10 +87,10 @@ class Mce(Criterion):
 def build_mce(problem: TrainingProblem, settings: TrainSettings[MceSettings]) -> Mce:
     """The criterion of a stage. DcrfError where the loss cannot be counted on these labels or this graph."""
     criterion = settings.criterion
-    inference = _inference(problem, settings, criterion)
+    inference = _inference(problem, settings)
     is_measure = isinstance(criterion.loss, MeasureLoss)
-    measure: Measure = MEASURES[criterion.loss.method](criterion) if is_measure else ErrorRate()
-    counter = _counter(problem, settings, criterion, inference, measure.needs_false)
+    measure = MEASURES[criterion.loss.method](criterion) if is_measure else Measure()
+    counter = _counter(problem, settings, inference, measure.false > 0.0)
     if is_measure and counter.num_spans == 0:
         message = f"`{criterion.loss.method}` counts segments, and the training data has none"
         raise DcrfError(Diagnostic("no-segments", message, help="train by `likelihood`, or look at the labels"))
@@ -113,19 +107,22 @@ def _downhill(problem: TrainingProblem, settings: TrainSettings) -> Floats:
     return build_likelihood(problem, free).value_and_gradient(np.zeros(problem.parameters.num_weights))[1]
 
 
-def _inference(problem: TrainingProblem, settings: TrainSettings, criterion: MceSettings) -> ResolvedInference:
+def _inference(problem: TrainingProblem, settings: TrainSettings[MceSettings]) -> ResolvedInference:
     """The inference that the stage asks for; `exact` where the objective sums over all labellings."""
+    criterion = settings.criterion
     remedy = "write `infer = exact(max_table = …)` in the stage if there is memory for it"
     if math.isfinite(criterion.psi):
         return problem.exact_inference(settings, f"`psi = {criterion.psi:g}`", f"write `psi = inf`, or {remedy}")
     if criterion.measure == "difference":
-        return problem.exact_inference(settings, "`measure = difference`", f"write `measure = softmax`, or {remedy}")
+        remedy = f"write `measure = softmax`, or {remedy}"
+        return problem.exact_inference(settings, "`measure = difference`", remedy)
     return problem.inference(settings)
 
 
 def _judged(
     problem: TrainingProblem, criterion: MceSettings, loss_variables: list[int], importance: Floats | None
 ) -> list[JudgedSpans]:
+    """The spans of each of these labels; none where whole sentences are counted."""
     codes, off = problem.gold.codes, problem.sentence_off
     judged, loss, literal = [], criterion.loss, criterion.segments == "literal"
     for variable in loss_variables:
@@ -147,12 +144,9 @@ def _importance(problem: TrainingProblem, settings: TrainSettings[MceSettings]) 
 
 
 def _counter(
-    problem: TrainingProblem,
-    settings: TrainSettings,
-    criterion: MceSettings,
-    inference: ResolvedInference,
-    find_false: bool,
+    problem: TrainingProblem, settings: TrainSettings[MceSettings], inference: ResolvedInference, find_false: bool
 ) -> Counter:
+    criterion = settings.criterion
     loss_variables = problem.labels_named(
         criterion.loss.labels if isinstance(criterion.loss, LabelLoss | MeasureLoss) else ()
     )
@@ -181,15 +175,8 @@ def _counter(
             of_labels = LabelledSpans(spans, label, labels, wrong, smoothing, find_false, (1.0, 1.0))
             return SpanCounter(data, program_judge, problem.labelling, of_labels, problem.workers)
     if isinstance(criterion.loss, SequenceLoss):
-        return _sequence_counter(problem, settings, criterion, inference, loss_variables)
-    decoder = constrained_decoder_of(problem, inference, loss_variables)
-    return ConstrainedCounter(
-        decoder, problem.gold.codes, problem.sentence_off,
-        problem.graph.cards[: problem.graph.num_labels], judged,
-        states, smoothing,
-        competitor_search(problem, inference, loss_variables) if find_false else None, problem.workers,
-        inference.name != "exact", literal,
-    )  # fmt: skip
+        return _sequence_counter(problem, settings, inference, loss_variables)
+    return ConstrainedCounter(problem, judged, inference, smoothing, find_false=find_false, literal=literal)
 
 
 def _check_maximum(criterion: MceSettings) -> None:
@@ -203,18 +190,15 @@ def _check_maximum(criterion: MceSettings) -> None:
 
 
 def _sequence_counter(
-    problem: TrainingProblem,
-    settings: TrainSettings,
-    criterion: MceSettings,
-    inference: ResolvedInference,
+    problem: TrainingProblem, settings: TrainSettings[MceSettings], inference: ResolvedInference,
     loss_variables: list[int],
-) -> Counter:
-    if math.isinf(criterion.psi):
+) -> Counter:  # fmt: skip
+    psi = settings.criterion.psi
+    if math.isinf(psi):
         completing = problem.exact_if_it_fits(settings) or inference
-        competitors = competitor_search(problem, inference, loss_variables)
+        competitors = wrong_labelling_search(problem, inference, loss_variables)
         return SequenceCounter(problem, settings, inference, completing, competitors)
-    hidden = bool((problem.gold.codes < 0).any())
-    if hidden and criterion.psi != 1.0:
-        message = f"`psi = {criterion.psi:g}` cannot sum out labels that are latent or not known"
+    if psi != 1.0 and (problem.gold.codes < 0).any():
+        message = f"`psi = {psi:g}` cannot sum out labels that are latent or not known"
         raise DcrfError(Diagnostic("cannot-sum-out", message, help="write `psi = 1` or `psi = inf`"))
     return SoftSequenceCounter(problem, settings, inference)

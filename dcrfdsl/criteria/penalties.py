@@ -15,7 +15,7 @@ biases of a clique are one group in both ways, and induced features are one temp
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -51,18 +51,6 @@ class Terms(NamedTuple):
     centred: float = 0.0
 
 
-def _none(settings: NoPrior) -> Terms:
-    return Terms()
-
-
-def _gaussian(settings: GaussianPrior) -> Terms:
-    return Terms(precision=1.0 / settings.variance, centred=float(settings.mean == "model"))
-
-
-def _laplace(settings: LaplacePrior) -> Terms:
-    return Terms(l1=1.0 / settings.scale)
-
-
 def _lphi(settings: LphiPrior) -> Terms:
     """|λ|^φ / φC; as an L1 or quadratic term, which are faster, where it is one."""
     strength = 1.0 / settings.C
@@ -75,24 +63,17 @@ def _lphi(settings: LphiPrior) -> Terms:
             return Terms(power=strength, exponent=settings.phi)
 
 
-def _elastic_net(settings: ElasticNetPrior) -> Terms:
-    return Terms(precision=2.0 * settings.l2, l1=settings.l1)
-
-
-def _group_lasso(settings: GroupLassoPrior) -> Terms:
-    """Nothing for a weight by itself: see `_groups`."""
-    return Terms()
-
-
 PRIORS: Table[Callable[[Prior], Terms]] = Table(
     "prior",
     {
-        "none": typed_entry(NoPrior, _none),
-        "gaussian": typed_entry(GaussianPrior, _gaussian),
-        "laplace": typed_entry(LaplacePrior, _laplace),
+        "none": typed_entry(NoPrior, lambda prior: Terms()),
+        "gaussian": typed_entry(
+            GaussianPrior, lambda prior: Terms(precision=1.0 / prior.variance, centred=float(prior.mean == "model"))
+        ),
+        "laplace": typed_entry(LaplacePrior, lambda prior: Terms(l1=1.0 / prior.scale)),
         "lphi": typed_entry(LphiPrior, _lphi),
-        "elastic_net": typed_entry(ElasticNetPrior, _elastic_net),
-        "group_lasso": typed_entry(GroupLassoPrior, _group_lasso),
+        "elastic_net": typed_entry(ElasticNetPrior, lambda prior: Terms(precision=2.0 * prior.l2, l1=prior.l1)),
+        "group_lasso": typed_entry(GroupLassoPrior, lambda prior: Terms()),  # see `_groups`
     },
 )
 
@@ -137,14 +118,18 @@ class Penalty:
         return all(term is None for term in (self.l1, self.power, self.pull, self.ties, self.groups))
 
     def masked(self, mask: Floats) -> Penalty:
-        """The same with the terms of each weight times its `mask` [W]."""
+        """The same with the terms of each weight times its `mask` [W]: a counterpart with 0 stays where it is."""
+        ties = self.ties
+        if ties is not None:
+            precision, moves = ties.precision * mask[ties.weight], ties.moves * mask[ties.other]
+            ties = ties._replace(precision=precision, moves=moves)
         return Penalty(
             self.precision * mask,
             None if self.l1 is None else self.l1 * mask,
             None if self.power is None else self.power * mask,
             self.exponent,
             *_pulls(self.precision * mask, None if self.pull is None else self.pull * mask),
-            ties=None if self.ties is None else _masked(self.ties, mask),
+            ties=ties,
             groups=self.groups and self.groups._replace(number=np.where(mask > 0.0, self.groups.number, -1)),
         )
 
@@ -198,11 +183,6 @@ class Penalty:
             return float(0.5 * np.sum(gradient**2 / precision)) if precision.all() else None
 
 
-def _masked(ties: Ties, mask: Floats) -> Ties:
-    """The ties of the weights that are trained; a counterpart that is not stays where it is."""
-    return ties._replace(precision=ties.precision * mask[ties.weight], moves=ties.moves * mask[ties.other])
-
-
 def _pulls(precision: Floats, pull: Floats | None) -> tuple[Floats | None, float]:
     """The linear term and the constant of Gaussians with these precisions [W] around pull / precision."""
     if pull is None or not pull.any():
@@ -211,56 +191,14 @@ def _pulls(precision: Floats, pull: Floats | None) -> tuple[Floats | None, float
     return pull, 0.5 * float(np.sum(pull[pulled] ** 2 / precision[pulled]))
 
 
-Counterparts = Callable[[int, int], tuple[Ints, Ints]]
-GroupNumbers = Callable[[Mapping[int, str]], Ints]
-
-
-def _ties(
-    settings: TrainSettings, cliques: Sequence[CliqueSpec], precision: Floats, counterparts: Counterparts | None
-) -> Ties | None:
-    """The ties of all cliques whose prior is around another clique; None without any."""
-    number = {clique.label: n for n, clique in enumerate(cliques)}
-    found = []
-    for label, prior in settings.clique_priors.items():
-        if isinstance(prior, GaussianPrior) and prior.tied_to is not None:
-            if counterparts is None:
-                raise TypeError("a prior around another clique needs the features of both")
-            found.append(counterparts(number[label], number[prior.tied_to]))
-    if not found:
-        return None
-    weight, other = (np.concatenate(parts) for parts in zip(*found, strict=True))
-    return Ties(weight, other, precision[weight], np.ones(len(weight)))
-
-
-def _groups(
-    settings: TrainSettings, cliques: Sequence[CliqueSpec], numbers: GroupNumbers | None
-) -> WeightGroups | None:
-    """The groups of all cliques whose prior is on groups, with strength · √size; None without any."""
-    priors = {n: settings.clique_priors.get(clique.label, settings.prior) for n, clique in enumerate(cliques)}
-    grouped = {n: prior for n, prior in priors.items() if isinstance(prior, GroupLassoPrior)}
-    if not grouped:
-        return None
-    if numbers is None:
-        raise TypeError("a prior on groups of weights needs the features")
-    found: list[Ints] = []
-    strengths: list[Floats] = []
-    for n, prior in grouped.items():
-        number = numbers({n: prior.groups})
-        sizes = np.bincount(number[number >= 0])
-        found.append(np.where(number >= 0, number + sum(map(len, strengths)), -1))
-        strengths.append(prior.strength * np.sqrt(sizes))
-    return WeightGroups(np.max(found, axis=0), np.concatenate(strengths))
-
-
 def weight_penalty(
-    settings: TrainSettings, cliques: Sequence[CliqueSpec], parameters: Parameters, start: Floats | None = None,
-    counterparts: Counterparts | None = None, numbers: GroupNumbers | None = None,
+    settings: TrainSettings, cliques: Sequence[CliqueSpec], graph: ModelGraph, parameters: Parameters,
+    states: Sequence[Sequence[str]], extractor: FeatureExtractor | None, start: Floats | None = None,
 ) -> Penalty:  # fmt: skip
     """The penalty of a stage; `prior.NAME` replaces the general prior for the clique of that name.
 
-    start [W]: the weights of the model that training started from, if there is one. DcrfError if a prior is around
-    them and there is none.   counterparts: the weights of a clique that have one in another, and these.
-    numbers: the groups of weights, as in `grouped_weights.group_numbers`.
+    states: of each variable.   start [W]: the weights of the model that training started from, if there is one.
+    DcrfError if a prior is around them and there is none.
     """
     general = np.array(PRIORS[settings.prior.method](settings.prior), np.float64)
     columns = [np.full(parameters.num_weights, term) for term in general]
@@ -284,44 +222,56 @@ def weight_penalty(
         exponent if has_powers else None,
         pull,
         constant,
-        _ties(settings, cliques, precision, counterparts),
-        _groups(settings, cliques, numbers),
+        _ties(settings, cliques, precision, graph, parameters, states, extractor),
+        _groups(settings, cliques, graph, parameters, extractor),
     )
 
 
 # which weights of two cliques are counterparts ------------------------------------------------------------------------
 
 
-def counterparts(
+def _ties(
+    settings: TrainSettings, cliques: Sequence[CliqueSpec], precision: Floats, graph: ModelGraph,
+    parameters: Parameters, states: Sequence[Sequence[str]], extractor: FeatureExtractor | None,
+) -> Ties | None:  # fmt: skip
+    """The ties of all cliques whose prior is around another clique; None without any."""
+    number = {clique.label: n for n, clique in enumerate(cliques)}
+    found = []
+    for label, prior in settings.clique_priors.items():
+        if isinstance(prior, GaussianPrior) and prior.tied_to is not None:
+            assert extractor is not None
+            found.append(_counterparts(graph, parameters, states, extractor, number[label], number[prior.tied_to]))
+    if not found:
+        return None
+    weight, other = (np.concatenate(parts) for parts in zip(*found, strict=True))
+    return Ties(weight, other, precision[weight], np.ones(len(weight)))
+
+
+def _counterparts(
     graph: ModelGraph, parameters: Parameters, states: Sequence[Sequence[str]], extractor: FeatureExtractor,
     clique: int, other: int,
 ) -> tuple[Ints, Ints]:  # fmt: skip
     """The weights of `clique` that have a counterpart in `other`, and these counterparts, [n] each.
 
-    states: of each variable.   Both cliques have as many sites.
+    Both cliques have as many sites.
     """
     here, there = graph.templates[clique], graph.templates[other]
     cliques, features, assignments = parameters.origins()
     own, others = (np.flatnonzero(cliques == number) for number in (clique, other))
-    feature = _feature_map(extractor, here.feature_set, there.feature_set)[features[own]]
+    texts, known_texts = (
+        extractor.told_apart(one.feature_set) if one.feature_set >= 0 else () for one in (here, there)
+    )
+    ids = {text: n for n, text in enumerate(known_texts)}
+    feature = np.array([*(ids.get(text, -2) for text in texts), -1], np.int64)[
+        features[own]
+    ]  # the bias, -1, comes last
     assignment = _assignment_map(_states_of_sites(here, states), _states_of_sites(there, states))[assignments[own]]
     size = there.num_assignments
     wanted = np.where((feature > -2) & (assignment >= 0), (feature + 1) * size + assignment, -1)
     known = (features[others] + 1) * size + assignments[others]
-    order = np.argsort(known, kind="stable")
-    if not len(known):
-        return np.zeros(0, np.int64), np.zeros(0, np.int64)
-    place = order[np.minimum(np.searchsorted(known[order], wanted), len(known) - 1)]
-    found = (wanted >= 0) & (known[place] == wanted)
-    return own[found], others[place[found]]
-
-
-def _feature_map(extractor: FeatureExtractor, here: int, there: int) -> Ints:
-    """The feature of set `there` for each of set `here`, -2 where there is none; the last entry is the bias, -1."""
-    if here < 0:
-        return np.array([-1], np.int64)
-    ids = {} if there < 0 else {text: n for n, text in enumerate(extractor.told_apart(there))}
-    return np.array([*(ids.get(text, -2) for text in extractor.told_apart(here)), -1], np.int64)
+    _, place, mine = np.intersect1d(known, wanted, return_indices=True)
+    order = np.argsort(mine)
+    return own[mine[order]], others[place[order]]
 
 
 def _states_of_sites(template: CliqueTemplate, states: Sequence[Sequence[str]]) -> list[Sequence[object]]:
@@ -351,26 +301,26 @@ INDUCED = "induced features"
 BIAS = "bias"
 
 
-def group_numbers(
-    graph: ModelGraph, parameters: Parameters, extractor: FeatureExtractor, kinds: Mapping[int, str]
-) -> Ints:
-    """The group of each weight, [W], -1 for those in none; groups are numbered in the order of cliques.
-
-    kinds: `templates` or `features` for the cliques whose weights are in groups, by their numbers.
-    """
-    cliques, features, _ = parameters.origins()
-    groups, count = np.full(parameters.num_weights, -1, np.int64), 0
-    for clique, kind in sorted(kinds.items()):
-        own = np.flatnonzero(cliques == clique)
-        if not len(own):  # a piece may be without the clique
-            continue
-        parts = features[own] + 1  # 0: the biases
-        if kind == "templates":
-            parts = _templates(graph, extractor, clique)[parts]
-        _, number = np.unique(parts, return_inverse=True)
-        groups[own] = number + count
-        count += int(number.max()) + 1
-    return groups
+def _groups(
+    settings: TrainSettings, cliques: Sequence[CliqueSpec], graph: ModelGraph, parameters: Parameters,
+    extractor: FeatureExtractor | None,
+) -> WeightGroups | None:  # fmt: skip
+    """The groups of all cliques whose prior is on groups, with strength · √size; None without any."""
+    of_clique, features, _ = parameters.origins()
+    groups, strengths, count = np.full(parameters.num_weights, -1, np.int64), [], 0
+    for number, clique in enumerate(cliques):
+        prior = settings.clique_priors.get(clique.label, settings.prior)
+        if isinstance(prior, GroupLassoPrior):
+            assert extractor is not None
+            own = np.flatnonzero(of_clique == number)
+            parts = features[own] + 1  # 0: the biases
+            if prior.groups == "templates" and len(own):  # a piece may be without the clique
+                parts = _templates(graph, extractor, number)[parts]
+            _, which, sizes = np.unique(parts, return_inverse=True, return_counts=True)
+            groups[own] = which + count
+            count += len(sizes)
+            strengths.append(prior.strength * np.sqrt(sizes))
+    return WeightGroups(groups, np.concatenate(strengths)) if strengths else None
 
 
 class TemplateWeights(NamedTuple):

@@ -21,9 +21,9 @@ piece trains are in no part, and keep their values. Not here: the pieces that a 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from functools import partial
 
 import numpy as np
 
@@ -76,7 +76,7 @@ from ..semantics import (
 )
 from .batches import SentenceBatches
 from .criterion import Clamped, Criterion, SummedCriterion
-from .likelihood import Likelihood, WeightedBuild, known_counts, weighted_clamped
+from .likelihood import Likelihood, build_weighted, clamped_by, known_counts
 from .penalties import Penalty
 from .training_problem import TrainingProblem
 
@@ -129,15 +129,9 @@ class LargePieces(Criterion):
         partly, method = self._partly(problem, instance), weighted(PieceInstanceMethod(known, exact), known, factor)
         gold_counts, self._impossible = _counts(Clamped(known, method, ~partly))
         clamped = Clamped(known, method, partly) if partly.any() else None
+        free_method = weighted(PieceInstanceMethod(free, exact), free, factor)
         nothing = Penalty.none(len(model.weight))
-        self._instances = Likelihood(
-            free,
-            weighted(PieceInstanceMethod(free, exact), free, factor),
-            gold_counts,
-            nothing,
-            problem.workers,
-            clamped,
-        )
+        self._instances = Likelihood(free, free_method, gold_counts, nothing, problem.workers, clamped)
 
     def _partly(self, problem: TrainingProblem, instance: Ints) -> Mask:
         """Whether some variable of each instance is not known, [n]; variables that it conditions on do not matter."""
@@ -222,11 +216,18 @@ class PieceObjective(SummedCriterion):
         self.pause = None if self._choose is None else self._choose.after
 
     def advance(self, weights: Floats) -> None:
-        """Chooses the cases in which NOTA is right, at the weights reached so far."""
-        assert self._choose is not None
-        method = self.parts[0].method
-        assert isinstance(method, PieceMethod)
-        method.cases = _chosen(self._problem, self._settings, self._choose, method, weights)
+        """Chooses the cases in which NOTA is right: those whose marginal at these weights is above the threshold."""
+        method, problem = self.parts[0].method, self._problem
+        assert self._choose is not None and isinstance(method, PieceMethod)
+        inference = problem.inference(self._settings)
+        data, of = problem.bind(programs=METHODS[inference.name].programs), method.data
+        potentials = data.potentials(weights)
+        out = run_inference(data, inference.build(data), potentials, problem.workers, marginals=True)
+        listed = likely_cases(
+            of.shapes, of.rows, method.pieces, out.marginals, of.marginal_off, method.labelling, of.labelling_off,
+            self._choose.threshold,
+        )  # fmt: skip
+        method.cases = Cases(LISTED, 0.0, 0, *listed)
 
     def value_and_gradient(self, weights: Floats) -> tuple[float, Floats]:
         """The losses of all pieces and the penalty, in nats, and the gradient [W]."""
@@ -251,7 +252,6 @@ class PieceObjective(SummedCriterion):
         return part.batches_under(self.penalty, size)
 
     def gap(self, gradient: Floats) -> float | None:
-        """See `Likelihood.gap`."""
         if self._hidden or any(part.method.approximate for part in self.parts):
             return None
         return self.penalty.gap(gradient, self._is_trained > 0.0)
@@ -281,7 +281,7 @@ def build_piecewise(
     trained: list[Floats] = []
     importance = problem.token_importance(settings)
     if small:
-        data = _of_pieces(problem, parted).bind(programs=False)
+        data = _only(problem, _held(parted)).bind(programs=False)
 
         def build(data: BoundData) -> PieceMethod:
             method = PieceMethod(data, small, problem.gold, divide=divide, beside=large,
@@ -290,30 +290,35 @@ def build_piecewise(
             return method
 
         method = build(data)
-        _refuse_cases(method, criterion)
+        if criterion.nota is not None:
+            _refuse_cases(most_cases(data.shapes, method.pieces), criterion)
         _refuse_unknown(problem, method.pieces, data.rows.shape)
         is_shared = criterion.nota is None and importance is None and are_shared(method)
         loss_method = SharedPieceMethod(method) if is_shared else method
         parts.append(Likelihood(data, loss_method, no_penalty.precision, no_penalty, problem.workers, build=build))
-        trained.append(np.max([_mask(problem, template) for template in small], axis=0))
+        trained.append(_mask(problem, small))
     if large:
         part = LargePieces(problem, settings, large, divide=divide, beside=small)
         _refuse_unknown(problem, part.pieces, part.shape_of)
         parts.append(part)
-        trained.append(np.max([_mask(problem, template) for template in large], axis=0))
+        trained.append(_mask(problem, large))
     for template in whole:
         parts.append(_whole(problem, settings, template, no_penalty))
-        trained.append(_mask(problem, template))
+        trained.append(_mask(problem, [template]))
     return PieceObjective(parts, trained, problem, settings)
 
 
-def _of_pieces(problem: TrainingProblem, templates: Sequence[PieceTemplate]) -> TrainingProblem:
-    """The data with the graph of the cliques that are in some piece: tables of the others are never read."""
-    held = {clique for template in templates for clique, *_ in template.members}
-    kept = tuple(t for t in problem.graph.templates if t.clique in held or t.clique < 0)
+def _only(problem: TrainingProblem, cliques: Collection[int]) -> TrainingProblem:
+    """The data with the graph of these cliques alone: tables of the others are never read."""
+    kept = tuple(t for t in problem.graph.templates if t.clique in cliques or t.clique < 0)
     if len(kept) == len(problem.graph.templates):
         return problem
     return replace(problem, graph=replace(problem.graph, templates=kept))
+
+
+def _held(templates: Iterable[PieceTemplate]) -> frozenset[int]:
+    """The cliques that are in some of these pieces."""
+    return frozenset(clique for template in templates for clique, *_ in template.members)
 
 
 def _cases(criterion: PieceSettings, data: BoundData, pieces: PieceInstances, before: int) -> Cases:
@@ -335,26 +340,7 @@ def _cases(criterion: PieceSettings, data: BoundData, pieces: PieceInstances, be
     return empty
 
 
-def _chosen(
-    problem: TrainingProblem, settings: TrainSettings, nota: LikelyCases, method: PieceMethod, weights: Floats
-) -> Cases:
-    """The cases whose marginal under the model at `weights` [W] is above the threshold."""
-    inference = problem.inference(settings)
-    data = problem.bind(programs=METHODS[inference.name].programs)
-    whole = inference.build(data)
-    out = run_inference(data, whole, data.potentials(weights), problem.workers, marginals=True)
-    piece_data = method.data
-    listed = likely_cases(
-        piece_data.shapes, piece_data.rows, method.pieces, out.marginals, piece_data.marginal_off, method.labelling,
-        piece_data.labelling_off, nota.threshold,
-    )  # fmt: skip
-    return Cases(LISTED, 0.0, 0, *listed)
-
-
-def _refuse_cases(method: PieceMethod, criterion: PieceSettings) -> None:
-    if criterion.nota is None:
-        return
-    most = most_cases(method.data.shapes, method.pieces)
+def _refuse_cases(most: int, criterion: PieceSettings) -> None:
     if most > criterion.max_cases:
         message = f"a piece conditions on {most:,} joint values; `max_cases` is {criterion.max_cases:,}"
         remedy = "raise `max_cases`, let pieces condition on less, or use `nota = all(reach = one)`"
@@ -377,10 +363,10 @@ def _refuse_unknown(problem: TrainingProblem, pieces: PieceInstances, shape_of: 
             raise DcrfError(Diagnostic("piece-conditions-on-unknown", message, help=remedy))
 
 
-def _mask(problem: TrainingProblem, template: PieceTemplate) -> Floats:
-    """1 for the weights that a piece trains."""
+def _mask(problem: TrainingProblem, templates: Sequence[PieceTemplate]) -> Floats:
+    """1 for the weights that some of these pieces train."""
     mask = np.zeros(problem.parameters.num_weights)
-    for clique, _, locked in template.members:
+    for clique, _, locked in (member for template in templates for member in template.members):
         if not locked:
             mask[problem.parameters.of_clique(clique)] = 1.0
     return mask
@@ -388,48 +374,35 @@ def _mask(problem: TrainingProblem, template: PieceTemplate) -> Floats:
 
 def _whole(problem: TrainingProblem, settings: TrainSettings, template: PieceTemplate, penalty: Penalty) -> Likelihood:
     """A piece over whole sequences: the likelihood of the model of its cliques, given all other variables."""
-    held = {clique for clique, *_ in template.members}
-    kept = tuple(t for t in problem.graph.templates if t.clique in held or t.clique < 0)
+    held = _held([template])
     codes = problem.gold.codes.copy()
     codes[[variable for variable, _ in template.over]] = UNKNOWN
-    part = replace(
-        problem,
-        graph=replace(problem.graph, templates=kept),
-        gold=replace(problem.gold, codes=codes),
-    )
+    part = replace(_only(problem, held), gold=replace(problem.gold, codes=codes))
     inference = part.inference(settings)
-    programs = METHODS[inference.name].programs
-    data, factor = part.bind_known(programs=programs), problem.sentence_importance(settings)
+    data = part.bind_known(programs=METHODS[inference.name].programs)
+    factor = problem.sentence_importance(settings)
     counts = np.zeros_like(problem.counts)
     gold_counts = known_counts(problem, problem.bind(programs=False), factor)
     for clique in held:
         clique_weights = problem.parameters.of_clique(clique)
         counts[clique_weights] = gold_counts[clique_weights]
-    partly = ~problem.gold.complete_sentences(problem.sentence_off)
-    clamped = None
-    if partly.any():
-        known = replace(part, gold=problem.gold).bind_known(programs=programs)
-        clamped = weighted_clamped(Clamped(known, inference.build(known), partly), factor)
-    method = WeightedBuild(inference.build, factor)(data)
-    return Likelihood(data, method, counts, penalty, problem.workers, clamped, factor=factor)
+    build = partial(build_weighted, inference.build, factor)
+    clamped = clamped_by(replace(part, gold=problem.gold), inference, build)
+    return Likelihood(data, build(data), counts, penalty, problem.workers, clamped, factor=factor)
 
 
 # pieces that share no weight ------------------------------------------------------------------------------------------
 
 
-class IndependentPart(NamedTuple):
-    """An objective of some weights of the model. weight_numbers [w]: their numbers, ascending."""
-
-    weight_numbers: Ints
-    objective: PieceObjective
-
-
 class IndependentPieces(SummedCriterion):
-    """A sum of objectives of different weights. num_weights: W of the model; some weights may be in no part."""
+    """A sum of objectives of different weights: for each the numbers of its weights, ascending, and the objective.
 
-    def __init__(self, apart: Sequence[IndependentPart], num_weights: int):
-        self.apart: Sequence[IndependentPart] = tuple(apart)
-        self.terms, self.num_weights = [part.objective for part in apart], num_weights
+    num_weights: W of the model; some weights may be in no part.
+    """
+
+    def __init__(self, apart: Sequence[tuple[Ints, PieceObjective]], num_weights: int):
+        self.apart: Sequence[tuple[Ints, PieceObjective]] = tuple(apart)
+        self.terms, self.num_weights = [objective for _, objective in apart], num_weights
         self.inference_description = f"pieces in {len(self.apart)} independent parts"
 
     def value_and_gradient(self, weights: Floats) -> tuple[float, Floats]:
@@ -441,23 +414,19 @@ class IndependentPieces(SummedCriterion):
         return total, gradient
 
     def gap(self, gradient: Floats) -> float | None:
-        """See `Likelihood.gap`."""
         gaps = [objective.gap(gradient[numbers]) for numbers, objective in self.apart]
         known = [gap for gap in gaps if gap is not None]
         return sum(known) if len(known) == len(gaps) else None
 
 
-def restricted_to_cliques(problem: TrainingProblem, cliques: Iterable[int]) -> tuple[TrainingProblem, Ints]:
+def restricted_to_cliques(problem: TrainingProblem, held: Collection[int]) -> tuple[TrainingProblem, Ints]:
     """The training data of a model with only these cliques and their weights; and the numbers of these weights."""
-    held = frozenset(cliques)
     parts = tuple(
         weights if c in held else weights.without_weights() for c, weights in enumerate(problem.parameters.cliques)
     )
     numbers = np.sort(np.concatenate([problem.parameters.of_clique(c) for c in sorted(held)]))
-    kept = tuple(t for t in problem.graph.templates if t.clique in held or t.clique < 0)
     part = replace(
-        problem,
-        graph=replace(problem.graph, templates=kept),
+        _only(problem, held),
         parameters=Parameters(parts),
         counts=problem.counts[numbers],
         weights=problem.weights[numbers] if len(problem.weights) else problem.weights,
@@ -485,9 +454,7 @@ def build_pieces(
         return build_piecewise(problem, settings, templates)
     parts = []
     for group in groups:
-        part, numbers = restricted_to_cliques(
-            problem, (clique for template in group for clique, *_ in template.members)
-        )
+        part, numbers = restricted_to_cliques(problem, _held(group))
         if len(numbers):
-            parts.append(IndependentPart(numbers, build_piecewise(part, settings, group)))
+            parts.append((numbers, build_piecewise(part, settings, group)))
     return IndependentPieces(parts, problem.parameters.num_weights)

@@ -29,11 +29,7 @@ class Rescaling(SummedCriterion):
     def __init__(self, likelihood: Likelihood, weights: Floats, subset: Ints, precision: float = 0.0):
         self.likelihood, self.weights, self.subset, self.precision = likelihood, weights, subset, precision
         self.num_subsets = int(subset.max(initial=-1)) + 1
-        self.num_weights, self.inference_description, self.method = (
-            likelihood.num_weights,
-            likelihood.inference_description,
-            likelihood.method,
-        )
+        self.num_weights, self.inference_description = likelihood.num_weights, likelihood.inference_description
         self.clamped, self.terms = likelihood.clamped, (likelihood,)
 
     def start(self, weights: Floats) -> Floats:
@@ -51,11 +47,6 @@ class Rescaling(SummedCriterion):
         np.add.at(summed, self.subset, gradient * self.weights)
         apart = weights - 1.0
         return value + 0.5 * self.precision * float(apart @ apart), summed + self.precision * apart
-
-
-def _by_clique(problem: TrainingProblem) -> list[object]:
-    clique, _, _ = problem.parameters.origins()
-    return list(clique.tolist())
 
 
 def _by_state(problem: TrainingProblem, site: int) -> list[object]:
@@ -88,7 +79,7 @@ def _by_piece(problem: TrainingProblem) -> list[object]:
 
 
 SUBSETS: Mapping[str, Callable[[TrainingProblem], list[object]]] = {
-    "clique": _by_clique,
+    "clique": lambda problem: problem.parameters.origins()[0].tolist(),
     "label": lambda problem: _by_state(problem, -1),
     "source": lambda problem: _by_state(problem, 0),
     "piece": _by_piece,

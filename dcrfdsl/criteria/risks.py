@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..foundation import DcrfError, Diagnostic, Floats, Ints32
+from ..foundation import DcrfError, Diagnostic, Floats
 from ..graph import perturbed_graph, raised_parameters, raised_rows
 from ..inference import METHODS, Binder, ExactMethod, Expectations, LabelLogMarginals, RunStatus, Workers
 from ..semantics import ExponentialSettings, TrainSettings
@@ -82,7 +82,6 @@ class ExponentialRisk(Risk):
         return weights
 
     def gap(self, gradient: Floats) -> float | None:
-        """See `Likelihood.gap`."""
         return None if self.clamped is not None else self.penalty.gap(gradient)
 
 
@@ -135,8 +134,9 @@ class MarginalRisk(Risk):
         method = inference.build(data)
         assert isinstance(method, ExactMethod)
         self._data, self._sums = data, GradientAccumulator(data, problem.workers)
-        importance = label_importance(problem, settings)
-        self._tangents = LabelLogMarginals(data, method, measured_states(problem), importance.T.ravel())
+        importance, states = label_importance(problem, settings), problem.gold.codes.copy()
+        states[problem.graph.num_labels :] = -1  # only labels count
+        self._tangents = LabelLogMarginals(data, method, np.ascontiguousarray(states.T).ravel(), importance.T.ravel())
 
     def value_and_gradient(self, weights: Floats) -> tuple[float, Floats]:
         """As `Risk.value_and_gradient`; inf where a probability is too small for a number."""
@@ -205,13 +205,6 @@ class ApproximateMarginalRisk(Risk):
         expected = self._sums.expectations(method, potentials, out)
         self.total_status = self.total_status + out.summary()
         return expected[: self.num_weights], out.marginals.reshape(-1, sum(data.graph.cards))
-
-
-def measured_states(problem: TrainingProblem) -> Ints32:
-    """The known states of labels, see `BoundData.labelling_off`; negative where unknown, and for latent variables."""
-    codes = problem.gold.codes.copy()
-    codes[problem.graph.num_labels :] = -1
-    return np.ascontiguousarray(codes.T).ravel()
 
 
 def label_importance(problem: TrainingProblem, settings: TrainSettings) -> Floats:

@@ -28,7 +28,7 @@ from ..foundation import Codes, Floats
 from ..inference import METHODS, Expectations, RunStatus, run_decoding, run_inference, score_sequences
 from ..kernels.chain import LARGEST, Smoothing
 from ..semantics import MceSettings, TrainSettings
-from .competing_labellings import CompetitorSearch
+from .competing_labellings import ConstrainedSearch, Search
 from .error_counts import ErrorCounts, smoothed, smoothing_of
 from .run_sums import GradientAccumulator
 from .training_problem import ResolvedInference, TrainingProblem
@@ -48,14 +48,14 @@ class SequenceCounter:
 
     def __init__(
         self, problem: TrainingProblem, settings: TrainSettings[MceSettings], inference: ResolvedInference,
-        completing: ResolvedInference, competitors: CompetitorSearch,
+        completing: ResolvedInference, competitors: Search | ConstrainedSearch,
     ):  # fmt: skip
         """completing: the inference that fills in labels that are latent or not known."""
         self._settings, self._smoothing = settings.criterion, smoothing_of(settings.criterion)
         self._workers, self._factor = problem.workers, problem.sentence_importance(settings)
         self._competitors = competitors
         self._data = problem.bind(programs=METHODS[inference.name].programs)
-        self._sums = GradientAccumulator(self._data, problem.workers)
+        self._sums, self.num_spans = GradientAccumulator(self._data, problem.workers), self._data.num_sequences
         self._method = inference.build(self._data)
         self.approximate = self._method.approximate
         self._labelling: Codes | None = problem.labelling
@@ -70,14 +70,9 @@ class SequenceCounter:
         """How inference ended, over all calls."""
         return self._status + self._competitors.status
 
-    @property
-    def num_spans(self) -> int:
-        return self._data.num_sequences
-
     def count(self, weights: Floats) -> ErrorCounts:
-        """See `Counter.count`."""
         labelling, right = self._right(weights)
-        competitor = self._competitors.best_wrong(weights).T.ravel()
+        competitor = self._competitors.best(weights).T.ravel()
         value, derivatives = self._compare(weights, right, self._scores(weights, competitor))
         if self._factor is not None:
             value = value * self._factor
@@ -132,6 +127,7 @@ class SoftSequenceCounter:
         factor = problem.sentence_importance(settings)
         self._factor: Floats | float = 1.0 if factor is None else factor
         self._sums = WrongLabellingSums(problem, inference)
+        self.num_spans = self._sums.num_sequences
         self._log_mean: Floats | float = 0.0
         if self._settings.normalise:
             # log A: d = 0 where all labellings score the same. Latent states cancel out.
@@ -142,12 +138,7 @@ class SoftSequenceCounter:
         """How inference ended, over all calls."""
         return self._sums.status
 
-    @property
-    def num_spans(self) -> int:
-        return self._sums.num_sequences
-
     def count(self, weights: Floats) -> ErrorCounts:
-        """See `Counter.count`."""
         psi, sums = self._settings.psi, self._sums
         ratios = sums.log_ratios(psi * weights)
         above = (ratios[0] + self._log_mean) / psi

@@ -21,7 +21,6 @@ from ..graph import ANY_STATE, any_but, only_state, state_set
 from ..inference import (
     BoundData,
     ChainRuns,
-    ConstrainedDecoder,
     Expectations,
     LinkedChains,
     ProgramCompetitors,
@@ -35,10 +34,11 @@ from ..kernels.chain import Smoothing, SpanLoss
 from ..kernels.sequences import ErrorSums, LabelledSpans
 from ..kernels.tables import Potentials
 from .batches import SentenceBatches
-from .competing_labellings import CompetitorSearch
-from .error_counts import Counts, ErrorCounts, Measure, smoothed
-from .judged_spans import GOES_ON, JudgedSpans, goes_on, spans_of
+from .competing_labellings import constrained_decoder_of, wrong_labelling_search
+from .error_counts import ErrorCounts, Measure, smoothed
+from .judged_spans import GOES_ON, JudgedSpans, segment_marks, spans_of
 from .run_sums import GradientAccumulator
+from .training_problem import ResolvedInference, TrainingProblem
 
 Judge = ChainRuns | LinkedChains | ProgramCompetitors
 Judging = SpanLoss | LabelledSpans  # what chains take, and what a ProgramCompetitors takes
@@ -72,67 +72,51 @@ class SpanCounter:
     ):  # fmt: skip
         runs = build(data)
         assert runs is not None
-        self.data, self._build, self._runs = data, build, runs
-        self._labelling, self._judging, self._workers = labelling, judging, workers
+        self.data, self.build, self._runs = data, build, runs
+        self.labelling, self.judging, self._workers = labelling, judging, workers
+        self.num_spans = len(judging.spans.first)
         self._right = GradientAccumulator(data, workers)
         self._wrong = GradientAccumulator(data, workers) if judging.find_false else None
         self.status = RunStatus()
 
-    @property
-    def num_spans(self) -> int:
-        return len(self._judging.spans.first)
-
     def count(self, weights: Floats) -> ErrorCounts:
-        """See `Counter.count`."""
         data = self.data
         potentials = data.potentials(weights)
         loss, false = np.zeros(data.num_sequences), np.zeros(data.num_sequences)
         status, unused = np.zeros(data.num_sequences, np.int8), np.zeros(0)
         runs: Any = self._runs  # takes the kind of `judging` that it was made with
-        judging = self._judging._replace(shares=(1.0, 1.0))
+        judging = self.judging._replace(shares=(1.0, 1.0))
 
         def run(first: int, last: int) -> None:
             right = ErrorSums(*self._right.of(first), loss)
             nothing = ErrorSums(unused, np.zeros_like(data.hard), false)
             wrong = ErrorSums(*self._wrong.of(first), false) if self._wrong is not None else nothing
-            runs.competitors(potentials, first, last, self._labelling, judging, right, wrong, status)
+            runs.competitors(potentials, first, last, self.labelling, judging, right, wrong, status)
 
         self._workers.map(run, self._right.runs)
         self.status = self.status + RunStatus(graphs=data.num_sequences)
         of_false = self._wrong.total() if self._wrong is not None else np.zeros(data.num_weights)
         return ErrorCounts(float(loss.sum()), float(false.sum()), self._right.total(), of_false)
 
-    def judge(self, data: BoundData, shares: tuple[float, float]) -> _JudgingMethod:
-        """The same counts as an inference method, for the data set in another layout.
-
-        shares: the factors of ℓ of a judged span and of ℓ of a false segment.
-        """
-        runs = self._build(data)
-        assert runs is not None
-        return _JudgingMethod(runs, self._labelling, self._judging._replace(shares=shares))
-
 
 class _JudgingMethod(StatelessMethod):
-    """An inference method with counts of errors in place of log Z, and their gradient in place of expectations."""
+    """An inference method with counts of errors in place of log Z, and their gradient in place of expectations.
+
+    judging: its shares are the factors of ℓ of a judged span and of ℓ of a false segment.
+    """
 
     approximate = False
 
     def __init__(self, runs: Judge, labelling: Ints32, judging: Judging):
         self._runs: Any = runs
         self._labelling, self.judging = labelling, judging
-        self._loss, self._false, self._status = (
-            np.zeros(runs.data.num_sequences), np.zeros(runs.data.num_sequences),
-            np.zeros(runs.data.num_sequences, np.int8),
-        )  # fmt: skip
+        self._loss, self._false = np.zeros((2, runs.data.num_sequences))
+        self._status = np.zeros(runs.data.num_sequences, np.int8)
 
     def expectations(
         self, potentials: Potentials, first: int, last: int, out: Expectations, gradient: Floats, expected: Floats
     ) -> None:
-        """As `MarginalInference.expectations`."""
-        right, wrong = (
-            ErrorSums(gradient, expected, self._loss),
-            ErrorSums(gradient, expected, self._false),
-        )
+        right, wrong = (ErrorSums(gradient, expected, counts) for counts in (self._loss, self._false))
         self._runs.competitors(potentials, first, last, self._labelling, self.judging, right, wrong, self._status)
         run, (of_missed, of_false) = slice(first, last), self.judging.shares
         out.log_z[run] = of_missed * self._loss[run] + of_false * self._false[run]
@@ -147,14 +131,15 @@ class ErrorBatches(SentenceBatches):
         self, counter: SpanCounter, measure: Measure, precision: Floats, workers: Workers, data: BoundData, size: int
     ):
         self._counter, self._measure = counter, measure
-        self._method = counter.judge(data, (1.0, 0.0))
+        runs = counter.build(data)
+        assert runs is not None
+        self._method = _JudgingMethod(runs, counter.labelling, counter.judging._replace(shares=(1.0, 0.0)))
         super().__init__(data, self._method, precision, None, workers, data.partial_gradients(1), size)
 
     def begin(self, weights: Floats) -> None:
-        """As `SentenceBatches.begin`."""
-        if self._measure.needs_false or self._measure.is_ratio:
+        if self._measure.found:
             errors = self._counter.count(weights)
-            measured = self._measure(Counts(self._counter.num_spans, errors.missed, errors.false))
+            measured = self._measure(self._counter.num_spans, errors.missed, errors.false)
             judging = self._method.judging
             self._method.judging = judging._replace(shares=(measured.by_missed, measured.by_false))
         super().begin(weights)
@@ -175,74 +160,58 @@ class _SpanConstraints:
 class ConstrainedCounter:
     """Counts errors on spans in which the label is known everywhere.
 
-    judged: the spans of each variable.   states: of each of these variables.   competitors: finds the best wrong
-    labellings, whose false segments are judged as well; None where these do not count.   literal: whether what follows
-    a false segment is not looked at.
+    judged: the spans of each variable.   find_false: whether the false segments of the best wrong labellings are judged
+    as well.   literal: whether what follows a false segment is not looked at.
     """
 
     def __init__(
-        self, decoder: ConstrainedDecoder, codes: Codes, sentence_off: Ints, cards: Sequence[int],
-        judged: Sequence[JudgedSpans], states: Sequence[tuple[str, ...]], smoothing: Smoothing,
-        competitors: CompetitorSearch | None, workers: Workers, approximate: bool, literal: bool = False,
+        self, problem: TrainingProblem, judged: Sequence[JudgedSpans], inference: ResolvedInference,
+        smoothing: Smoothing, *, find_false: bool, literal: bool = False,
     ):  # fmt: skip
-        self._decoder, self._codes, self._off, self._cards = decoder, codes, sentence_off, tuple(cards)
-        self._judged, self._smoothing, self._competitors, self._workers = tuple(judged), smoothing, competitors, workers
-        self._states, self._literal = tuple(states), literal
-        self._goes = [goes_on(label_states) for label_states in states]
-        self._span_constraints = [
-            self._constraints(spans, goes) for spans, goes in zip(judged, self._goes, strict=True)
-        ]
-        self.approximate = approximate
+        self._problem, self._judged, self._smoothing, self._literal = problem, tuple(judged), smoothing, literal
+        variables = [spans.variable for spans in judged]
+        self._decoder = constrained_decoder_of(problem, inference, variables)
+        self._competitors = wrong_labelling_search(problem, inference, variables) if find_false else None
+        self._goes_on = {variable: segment_marks(problem.states[variable]).goes_on for variable in variables}
+        self._span_constraints = [self._constraints(spans) for spans in judged]
+        self.approximate, self.num_spans = inference.name != "exact", sum(len(spans.sentence) for spans in judged)
 
     @property
     def status(self) -> RunStatus:
         """How decoding ended, over all calls."""
         return self._decoder.status + (self._competitors.status if self._competitors is not None else RunStatus())
 
-    @property
-    def num_spans(self) -> int:
-        return sum(len(judged.sentence) for judged in self._judged)
-
     def count(self, weights: Floats) -> ErrorCounts:
-        """See `Counter.count`."""
         size = len(weights)
         missed, gradient, false, false_gradient = 0.0, np.zeros(size), 0.0, np.zeros(size)
         for judged, constraints in zip(self._judged, self._span_constraints, strict=True):
             value, span_gradient = self._judge(weights, constraints, judged.spans.weight)
             missed, gradient = missed + value, gradient + span_gradient
         if self._competitors is not None:
-            labelling = self._competitors.best_wrong(weights)
-            for judged, states, goes in zip(self._judged, self._states, self._goes, strict=True):
-                false_segments = self._false_segments(judged, labelling[judged.variable], states)
-                value, span_gradient = self._judge(
-                    weights, self._constraints(false_segments, goes), false_segments.spans.weight
-                )
+            labelling = self._competitors.best(weights)
+            for judged in self._judged:
+                segments = self._false_segments(judged, labelling[judged.variable])
+                value, span_gradient = self._judge(weights, self._constraints(segments), segments.spans.weight)
                 false, false_gradient = false + value, false_gradient + span_gradient
         return ErrorCounts(missed, false, gradient, false_gradient)
 
-    def _false_segments(self, judged: JudgedSpans, competitor: Codes, states: tuple[str, ...]) -> JudgedSpans:
+    def _false_segments(self, judged: JudgedSpans, competitor: Codes) -> JudgedSpans:
         """The segments of a labelling [N] that are not gold segments. Sentences without a labelling (-1) have none."""
-        mark, kind, _ = mark_table(states)
-        sentence = np.repeat(np.arange(len(self._off) - 1), np.diff(self._off))
-        gold = self._codes[judged.variable]
-        codes = np.where(competitor < 0, gold, competitor)
-        segments = segments_of(codes, mark, kind, self._off)
-        right = segments_of(gold, mark, kind, self._off)
-        known = set(zip(right.start.tolist(), right.end.tolist(), right.kind.tolist(), strict=True))
-        is_new = np.array(
-            [
-                key not in known
-                for key in zip(segments.start.tolist(), segments.end.tolist(), segments.kind.tolist(), strict=True)
-            ],
-            np.bool_,
-        )
-        start, end = segments.start[is_new], segments.end[is_new]
-        of, checked = sentence[start], np.isin(mark[gold[end]], GOES_ON) & (not self._literal)
-        return JudgedSpans(judged.variable, of, spans_of(of, start, end, checked, self._off))
+        off, gold = self._problem.sentence_off, self._problem.gold.codes[judged.variable]
+        mark, kind, kinds = mark_table(self._problem.states[judged.variable])
+        found = segments_of(np.where(competitor < 0, gold, competitor), mark, kind, off)
+        right = segments_of(gold, mark, kind, off)
+        keys, known = ((one.start * len(gold) + one.end) * len(kinds) + one.kind for one in (found, right))
+        is_new = ~np.isin(keys, known)
+        start, end = found.start[is_new], found.end[is_new]
+        of = np.searchsorted(off, start, side="right") - 1
+        checked = np.isin(mark[gold[end]], GOES_ON) & (not self._literal)
+        return JudgedSpans(judged.variable, of, spans_of(of, start, end, checked, off))
 
-    def _constraints(self, judged: JudgedSpans, goes: Mask) -> _SpanConstraints:
+    def _constraints(self, judged: JudgedSpans) -> _SpanConstraints:
         """The constraints of every span: first the one that agrees, then each way to disagree."""
-        off, codes, card = self._off, self._codes[judged.variable], self._cards[judged.variable]
+        graph, variable, off = self._problem.graph, judged.variable, self._problem.sentence_off
+        codes, card, goes = self._problem.gold.codes[variable], graph.cards[variable], self._goes_on[variable]
         blocks: list[Codes] = []
         sentence: list[int] = []
         span: list[int] = []
@@ -271,7 +240,7 @@ class ConstrainedCounter:
             sentence += [s] * count
             span += [n] * count
             agrees += [True, *[False] * len(ways)]
-        every = np.full((len(self._cards), sum(map(len, blocks))), ANY_STATE, np.int32)
+        every = np.full((graph.num_labels, sum(map(len, blocks))), ANY_STATE, np.int32)
         every[judged.variable] = np.concatenate([np.zeros(0, np.int32), *blocks])
         constraints = StateConstraints(np.array(sentence, np.int64), every)
         return _SpanConstraints(constraints, np.array(span, np.int64), np.array(agrees, np.bool_))
@@ -293,5 +262,5 @@ class ConstrainedCounter:
         mass = np.zeros(len(span_constraints.span))
         mass[best] += pull
         mass[begin] -= pull
-        sums = GradientAccumulator(decoded.data, self._workers)
+        sums = GradientAccumulator(decoded.data, self._problem.workers)
         return float((weight * value).sum()), sums.labellings(decoded.labelling[None, :], mass[None, :])

@@ -32,7 +32,7 @@ from ..inference import (
 from ..semantics import ExactSettings, MeanFieldSettings, MethodSettings, ModelSpec, TrainSettings, inference_settings
 from .feature_moments import FeatureMoments, moments_of_rows, number_features, squares_of_weights
 from .importance import Importance, NumberColumns, importance_of
-from .penalties import Penalty, counterparts, group_numbers, weight_penalty
+from .penalties import Penalty, weight_penalty
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,15 +166,9 @@ class TrainingProblem:
         return settings.infer or inference_settings(self.spec)
 
     def penalty(self, settings: TrainSettings) -> Penalty:
-        def of(clique: int, other: int) -> tuple[Ints, Ints]:
-            assert self.extractor is not None
-            return counterparts(self.graph, self.parameters, self.states, self.extractor, clique, other)
-
-        def groups(kinds: Mapping[int, str]) -> Ints:
-            assert self.extractor is not None
-            return group_numbers(self.graph, self.parameters, self.extractor, kinds)
-
-        return weight_penalty(settings, self.spec.cliques, self.parameters, self.start, of, groups)
+        return weight_penalty(
+            settings, self.spec.cliques, self.graph, self.parameters, self.states, self.extractor, self.start
+        )
 
     def feature_moments(self) -> dict[int, FeatureMoments]:
         """Of the feature sets with numbers."""

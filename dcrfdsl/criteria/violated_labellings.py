@@ -14,32 +14,14 @@ Source: Altun & Hofmann 2003 §5 (two-best Viterbi); Taskar, Guestrin & Koller 2
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
-from typing import Protocol
-
 import numpy as np
 
 from ..foundation import Codes, Floats, Ints
 from ..inference import LONGEST, METHODS, BoundData, ChainRuns, Decoded, RunStatus, arenas, chain_of
 from ..kernels.sequences import NBestLists, exact_better
-from ..semantics import ExactSettings
-from .competing_labellings import ConstrainedCompetitorSearch, WrongLabellingDecoder
+from ..kernels.tables import Potentials
+from .competing_labellings import Search
 from .training_problem import ResolvedInference, TrainingProblem
-
-
-class Search(Protocol):
-    """Finds labellings of all variables, see `BoundData.labelling_off`; -1 in sequences that have none."""
-
-    whole: bool  # whether the data set can only be searched as a whole
-    approximate: bool
-
-    @property
-    def status(self) -> RunStatus:
-        """How inference ended, over all calls."""
-
-    def find(self, weights: Floats, first: int, last: int, labelling: Codes) -> None:
-        """Writes the labellings of sequences `first` to `last` - 1 at `weights` [W] into `labelling`."""
 
 
 def chain_decoder(problem: TrainingProblem) -> ChainRuns | None:
@@ -54,81 +36,18 @@ def chain_decoder(problem: TrainingProblem) -> ChainRuns | None:
     return None
 
 
-class _Decoding:
-    """Base of searches that decode sequence by sequence, in threads."""
-
-    whole = False
-    approximate = False
-
-    def __init__(self, data: BoundData, problem: TrainingProblem):
-        self._data, self._workers, self.status = data, problem.workers, RunStatus()
-        self._cells: Floats | None = None
-        self._width = self._wide = 0  # of a position: variables of the model, and of the graph that is decoded
-
-    def _decode_wide(self, judged: TrainingProblem, problem: TrainingProblem) -> None:
-        """Says that the graph of `judged` has further variables, after those of the model."""
-        self._width, self._wide = len(problem.graph.cards), len(judged.graph.cards)
-        if self._wide > self._width:
-            self._labelling = np.zeros(int(problem.sentence_off[-1]) * self._wide, np.int32)
-
-    def _decode(self, first: int, last: int, labelling: Codes, decode: Callable[[int, int, Codes], None]) -> None:
-        """Runs `decode` on parts of these sequences, and leaves out what the model does not have."""
-        if self._wide == self._width:
-            self._workers.map(lambda a, b: decode(a, b, labelling), self._parts(first, last))
-            return
-        self._workers.map(lambda a, b: decode(a, b, self._labelling), self._parts(first, last))
-        tokens = self._data.rows.token_off
-        of_model = self._labelling.reshape(-1, self._wide)[tokens[first] : tokens[last], : self._width]
-        labelling.reshape(-1, self._width)[tokens[first] : tokens[last]] = of_model
-
-    def _parts(self, first: int, last: int) -> list[tuple[int, int]]:
-        tokens = self._data.rows.token_off
-        cut = int(np.searchsorted(tokens, (tokens[first] + tokens[last]) // 2))
-        return [(first, cut), (cut, last)] if first < cut < last else [(first, last)]
-
-
-class ChainSearch(_Decoding):
+class ChainSearch(Search):
     """Exact search on chains whose labels are all known."""
 
     def __init__(self, runs: ChainRuns, known: Codes, problem: TrainingProblem):
         super().__init__(runs.data, problem)
         self._runs, self._known = runs, known
 
-    def find(self, weights: Floats, first: int, last: int, labelling: Codes) -> None:
-        """See `Search`."""
-        potentials = self._data.potentials(weights, self._cells)
-        self._cells = potentials.weights if self._data.packing is not None else None
-        self._workers.map(
-            lambda a, b: self._runs.decode_other(potentials, a, b, self._known, labelling), self._parts(first, last)
-        )
-        self.status = self.status + RunStatus(graphs=last - first)
+    def _decode(self, potentials: Potentials, first: int, last: int, out: Decoded) -> None:
+        self._runs.decode_other(potentials, first, last, self._known, out.labelling)
 
 
-class WrongLabellingSearch(_Decoding):
-    """Exact search on any graph that `exact` can handle."""
-
-    def __init__(
-        self,
-        judged: TrainingProblem,
-        problem: TrainingProblem,
-        loss_variables: Sequence[int],
-        settings: ExactSettings,
-    ):
-        """judged: `problem`, or `MarginLoss.augmented` of it."""
-        self._decoder = WrongLabellingDecoder(judged, loss_variables, settings)
-        super().__init__(self._decoder.data, problem)
-        self._decode_wide(judged, problem)
-
-    def find(self, weights: Floats, first: int, last: int, labelling: Codes) -> None:
-        """See `Search`."""
-        data = self._data
-        potentials = data.potentials(weights, self._cells)
-        self._cells = potentials.weights if data.packing is not None else None
-        self._decode(first, last, labelling, lambda a, b, into: self._decoder.decode(potentials, a, b, into))
-        self.status = self.status + RunStatus(graphs=last - first)
-
-
-class CostAugmentedSearch(_Decoding):
+class CostAugmentedSearch(Search):
     """Search with costs in the scores, by any method; finds y* where nothing violates its margin."""
 
     def __init__(self, judged: TrainingProblem, problem: TrainingProblem, inference: ResolvedInference):
@@ -139,42 +58,14 @@ class CostAugmentedSearch(_Decoding):
         if chain is None or ChainRuns(packed, chain).scores:
             data = packed
         super().__init__(data, problem)
-        self._decode_wide(judged, problem)
-        self._method = inference.build(self._data)
+        self._method = inference.build(data)
         self.approximate = self._method.approximate
 
-    def find(self, weights: Floats, first: int, last: int, labelling: Codes) -> None:
-        """See `Search`."""
-        out = Decoded.empty(self._data, approximate=self.approximate, labelling=labelling)
-        potentials = self._data.potentials(weights, self._cells)
-        self._cells = potentials.weights if self._data.packing is not None else None
-        self._decode(
-            first,
-            last,
-            labelling,
-            lambda a, b, into: self._method.decode(potentials, a, b, replace(out, labelling=into)),
-        )
-        self.status = self.status + out.summary()
+    def _decode(self, potentials: Potentials, first: int, last: int, out: Decoded) -> None:
+        self._method.decode(potentials, first, last, out)
 
-
-class ConstrainedSearch:
-    """Approximate search for the best wrong labelling, by messages."""
-
-    whole = True
-    approximate = True
-
-    def __init__(self, competitors: ConstrainedCompetitorSearch):
-        self._competitors = competitors
-
-    @property
-    def status(self) -> RunStatus:
-        """How decoding ended, over all calls."""
-        return self._competitors.status
-
-    def find(self, weights: Floats, first: int, last: int, labelling: Codes) -> None:
-        """See `Search`. Always searches all sequences."""
-        best = self._competitors.best_wrong(weights)
-        labelling[:] = best.T.ravel()
+    def _ended(self, out: Decoded, first: int, last: int) -> RunStatus:
+        return out.summary()
 
 
 class NBestSearch:
@@ -191,7 +82,7 @@ class NBestSearch:
         """data: with contraction programs; the variables of the model come first.   known: y*, flat, if floors are
         relative to its score; else empty.
         """
-        self.most, self._width = most, len(problem.graph.cards)
+        self.most, self._width, self.is_relative = most, len(problem.graph.cards), len(known) > 0
         self._data, self._workers, self.status = data, problem.workers, RunStatus()
         self._known = known
         self._cells: Floats | None = None
@@ -200,11 +91,6 @@ class NBestSearch:
         self._narrow = np.zeros((most, int(data.rows.token_off[-1]) * self._width), np.int32)
         self._count, self._score = np.zeros(data.num_sequences, np.int64), np.zeros((data.num_sequences, most))
 
-    @property
-    def is_relative(self) -> bool:
-        """Whether floors are relative to the score of y*."""
-        return len(self._known) > 0
-
     def list(self, weights: Floats, first: int, last: int, floor: Floats) -> tuple[Codes, Ints]:
         """Labellings [most, flat], best first, and how many each of the sequences has, [last - first].
 
@@ -212,7 +98,7 @@ class NBestSearch:
         """
         d, labelling, count = self._data, self._labelling, self._count
         potentials = d.potentials(weights, self._cells)
-        self._cells = potentials.weights if d.packing is not None else None
+        self._cells = potentials.weights
         lists = NBestLists(labelling, d.labelling_off, count, self._score)
 
         def run(a: int, b: int) -> None:
@@ -227,5 +113,5 @@ class NBestSearch:
             begin, end = d.rows.token_off[first], d.rows.token_off[last]
             model_labels = labelling.reshape(self.most, -1, wide)[:, begin:end, : self._width]
             self._narrow.reshape(self.most, -1, self._width)[:, begin:end] = model_labels
-            return self._narrow, count[first:last]
+            labelling = self._narrow
         return labelling, count[first:last]

@@ -69,28 +69,24 @@ class WrongLabellingSums:
         self._problem, self._exact = problem, inference
         self._all = _Source.of(problem.bind(programs=True), problem, inference)
         self.clamped = clamped_part(problem, inference)
-        self._known = _Source.of(self.clamped.data, problem, inference) if self.clamped is not None else None
-        self._partly = self.clamped.partly if self.clamped is not None else np.zeros(self.num_sequences, np.bool_)
+        self._known, self.num_sequences = None, len(problem.sentence_off) - 1
+        if self.clamped is not None:
+            self._known, self._partly = _Source.of(self.clamped.data, problem, inference), self.clamped.partly
         self.gold = gold_counts(problem)
         self.status = RunStatus()
 
-    @property
-    def num_sequences(self) -> int:
-        return len(self._problem.sentence_off) - 1
-
     @cached_property
     def _others(self) -> _Source:
-        graph = self._problem.graph
-        return _Source.of(data_excluding_gold(self._problem, range(graph.num_labels)), self._problem, self._exact)
+        data = data_excluding_gold(self._problem, range(self._problem.graph.num_labels))
+        return _Source.of(data, self._problem, self._exact)
 
-    def log_ratios(self, weights: Floats, chosen: Mask | None = None) -> tuple[Floats, Floats]:
-        """log Σ_{y ≠ y_i} exp(g(y) − g(y_i)) and log Z_i − g(y_i) of the `chosen` sequences, [S].
+    def log_ratios(self, weights: Floats) -> tuple[Floats, Floats]:
+        """log Σ_{y ≠ y_i} exp(g(y) − g(y_i)) and log Z_i − g(y_i) of every sequence, [S].
 
         The latter is nan where the former was not computed from it; the former is -inf without wrong labellings.
         """
-        chosen = np.ones(self.num_sequences, np.bool_) if chosen is None else chosen
-        log_z, right = self._free_and_known(weights, chosen)
-        above = np.where(chosen, log_z - right, np.nan)
+        log_z, right = self._free_and_known(weights)
+        above = log_z - right
         near = above < NEAR
         ratio = log_wrong_ratio(above)
         if near.any():
@@ -101,24 +97,22 @@ class WrongLabellingSums:
 
     def log_free_ratios(self, weights: Floats) -> Floats:
         """log Z_i − g(y_i) = −log p(y_i) of every sequence, [S]."""
-        log_z, right = self._free_and_known(weights, np.ones(self.num_sequences, np.bool_))
+        log_z, right = self._free_and_known(weights)
         return log_z - right
 
-    def _free_and_known(self, weights: Floats, chosen: Mask) -> tuple[Floats, Floats]:
-        """log Z_i and g(y_i) of the `chosen` sequences, [S] each."""
-        log_z, status = self._all.log_z(weights, chosen)
+    def _free_and_known(self, weights: Floats) -> tuple[Floats, Floats]:
+        """log Z_i and g(y_i), [S] each."""
+        log_z, status = self._all.log_z(weights, np.ones(self.num_sequences, np.bool_))
         self.status = self.status + status
         right = self.gold.times(weights)
         if self._known is not None:
-            known, _ = self._known.log_z(weights, chosen & self._partly)
+            known, _ = self._known.log_z(weights, self._partly)
             right = np.where(self._partly, known, right)
         return log_z, right
 
-    def weighted(self, weights: Floats, log_weight: Floats, chosen: Mask | None = None) -> tuple[Floats, Floats]:
-        """w_i Σ_{y ≠ y_i} exp(g(y) − g(y_i)) of the `chosen` sequences, [S], 0 of the others; and the gradient [W] of
-        their sum, all 0 where that is not finite.
-        """
-        ratios = self.log_ratios(weights, chosen)
+    def weighted(self, weights: Floats, log_weight: Floats) -> tuple[Floats, Floats]:
+        """w_i Σ_{y ≠ y_i} exp(g(y) − g(y_i)), [S]; and the gradient [W] of their sum, all 0 where it is not finite."""
+        ratios = self.log_ratios(weights)
         with np.errstate(over="ignore"):
             risk = np.where(np.isnan(ratios[0]), 0.0, np.exp(log_weight + ratios[0]))
         if not np.isfinite(risk.sum()):

@@ -12,7 +12,7 @@ import os
 import stat
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -96,14 +96,9 @@ def lock(descriptor: int, *, wait: bool = False) -> None:
 
     wait: until another process gives up its lock, where a system can; otherwise that is a BlockingIOError.
     """
-    _LOCKS[HAS_POSIX_FILES](descriptor, wait)
-
-
-def _flock(descriptor: int, wait: bool) -> None:
-    fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-
-
-def _lock_byte(descriptor: int, wait: bool) -> None:
+    if HAS_POSIX_FILES:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+        return
     import msvcrt
 
     before = os.lseek(descriptor, 0, os.SEEK_CUR)
@@ -114,9 +109,6 @@ def _lock_byte(descriptor: int, wait: bool) -> None:
         raise BlockingIOError(*error.args) from error
     finally:
         os.lseek(descriptor, before, os.SEEK_SET)
-
-
-_LOCKS: dict[bool, Callable[[int, bool], None]] = {True: _flock, False: _lock_byte}
 
 
 # places for caches ----------------------------------------------------------------------------------------------------

@@ -220,15 +220,17 @@ def label_tables(evaluation: Evaluation, metrics: Sequence[CallSpec] = ()) -> di
     metrics: those of the template. A label that has segments without marks in one of them, `segments(y, runs)`, has
     them here too.
     """
-    views = {str(plain(call.arguments[0].value)) for call in metrics if call.arguments} & set(evaluation.views)
+    named = {str(plain(call.arguments[0].value)) for call in metrics if call.arguments}
     tables = _tables(evaluation, metrics)
-    for view in (name for name in evaluation.views if name in views):
-        tables |= _tables(evaluation.seen_as(view), metrics)
+    for view in evaluation.views:
+        if view in named:
+            tables |= _tables(evaluation.seen_as(view), metrics)
     return tables
 
 
 def _tables(evaluation: Evaluation, metrics: Sequence[CallSpec]) -> dict[str, LabelTables]:
-    runs = {str(plain(call.arguments[0].value)) for call in metrics if len(call.arguments) == 2 and _is_of_runs(call)}
+    calls = ((call.name, *(plain(argument.value) for argument in call.arguments)) for call in metrics)
+    runs = {str(call[1]) for call in calls if call[0] in ("segments", "by_type") and call[2:] == ("runs",)}
     tables = {}
     for label in evaluation.gold:
         types = None
@@ -236,7 +238,3 @@ def _tables(evaluation: Evaluation, metrics: Sequence[CallSpec]) -> dict[str, La
             types = scores_by_type(evaluation, label, runs=label in runs).in_alphabetical_order()
         tables[label] = LabelTables(confusion_of(evaluation, label), types)
     return tables
-
-
-def _is_of_runs(call: CallSpec) -> bool:
-    return plain(call.arguments[1].value) == "runs" and call.name in ("segments", "by_type")

@@ -133,18 +133,16 @@ def _tallies(evaluation: Evaluation, metrics: Sequence[CallSpec]) -> list[Tally]
 
 def _left_out(spec: ModelSpec, evaluation: Evaluation) -> list[Tally]:
     """The number of tokens that the metrics of partly known labels leave out."""
-    tallies = []
+    tallies, counts = [], dict[str, int]()
     partial = [label for label in spec.labels if label.missing is not None or label.ambiguous is not None]
     for label in partial:
         without = ~evaluation.scored(label.name)
         if label.per == "sentence":  # sentences, not tokens
             without = without[evaluation.sentence_off[:-1][np.diff(evaluation.sentence_off) > 0]]
-        missing = int(np.count_nonzero(without))
-        tallies.append(_number(f"not_scored({label.name})", missing))
+        tallies.append(_number(f"not_scored({label.name})", int(np.count_nonzero(without))))
         if label.ambiguous is not None:
             tallies.append(_number(f"ambiguous({label.name})", len(evaluation.ambiguous(label.name))))
     metrics = spec.evaluate or default_metrics(evaluation.known_texts)
-    counts: dict[str, int] = {}
     for call in metrics if partial else ():
         counts |= _left_out_of(call, evaluation, {label.name for label in partial})
     return [*tallies, *(_number(name, count) for name, count in counts.items())]

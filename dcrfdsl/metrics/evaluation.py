@@ -116,8 +116,8 @@ class Evaluation:
 
     def of(self, names: Sequence[str]) -> Evaluation:
         """What a metric of these labels and views looks at: one view alone, or several beside all labels."""
-        if len(names) == 1:
-            return self.seen_as(names[0]) if names[0] in self.views else self
+        if len(names) <= 1:
+            return self.seen_as(names[0]) if names and names[0] in self.views else self
         out = self.at_every_token()
         for one in [out.seen_as(name) for name in names if name in self.views]:
             out = replace(

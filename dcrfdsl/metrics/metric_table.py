@@ -16,10 +16,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
+from ..data import Segments
 from ..foundation import DcrfError, Floats, Ints, Mask, Offsets, Table, data_error, did_you_mean, json_text
 from ..semantics import METRICS as METRIC_WORDS, fits_metric, has_segments, metric_usages, plain, unmarked_state
 from ..syntax import Argument, CallSpec, Reference
@@ -114,19 +116,19 @@ def _segments(evaluation: Evaluation, name: str, names: Sequence[str]) -> Iterat
     golds, ours, same, *_, types = segments_compared(evaluation, names[0], runs=len(names) > 1)
 
     def counts(kind: int | None) -> Ints:
-        chosen = [same, np.ones(len(ours.start), np.bool_), np.ones(len(golds.start), np.bool_)]
-        parts = [ours, ours, golds]
-        if kind is not None:
-            chosen = [mask & (part.kind == kind) for mask, part in zip(chosen, parts, strict=True)]
-        starts = [part.start[mask] for mask, part in zip(chosen, parts, strict=True)]
-        size = len(off) - 1
-        numbers = [np.bincount(np.searchsorted(off, start, side="right") - 1, minlength=size) for start in starts]
-        return np.stack(numbers, axis=1).astype(np.int64)
+        chosen = (ours.start[same & _is(ours, kind)], ours.start[_is(ours, kind)], golds.start[_is(golds, kind)])
+        sentences = (np.searchsorted(off, start, side="right") - 1 for start in chosen)
+        return np.stack([np.bincount(which, minlength=len(off) - 1) for which in sentences], axis=1).astype(np.int64)
 
     yield SentenceCounts(name, counts(None))
     for kind in sorted(range(len(types)), key=types.__getitem__):
         if (ours.kind == kind).any() or (golds.kind == kind).any():
             yield SentenceCounts(f"{name}.{types[kind]}", counts(kind))
+
+
+def _is(segments: Segments, kind: int | None) -> Mask:
+    """Which segments are of a type; all without one."""
+    return np.ones(len(segments.kind), np.bool_) if kind is None else segments.kind == kind
 
 
 def _states(evaluation: Evaluation, name: str, labels: Sequence[str]) -> Iterator[SentenceCounts]:
@@ -178,10 +180,10 @@ def correct_sentences(evaluation: Evaluation, labels: Sequence[str]) -> tuple[Ma
 
 def _by_sentence(masks: Sequence[Mask], off: Offsets) -> Ints:
     """How many tokens of each sentence each mask marks, [S, masks]."""
-    before = [np.concatenate([np.zeros(1, np.int64), np.cumsum(mask)]) for mask in masks]
-    if not before:
-        return np.zeros((len(off) - 1, 0), np.int64)
-    return np.stack([sums[off[1:]] - sums[off[:-1]] for sums in before], axis=1)
+    sums = np.zeros((off[-1] + 1, len(masks)), np.int64)
+    for number, mask in enumerate(masks):
+        np.cumsum(mask, out=sums[1:, number])
+    return np.diff(sums[off], axis=0)
 
 
 def goodness(name: str, value: float) -> float:
@@ -195,8 +197,7 @@ def first_metric(metrics: Sequence[CallSpec], states: Mapping[str, Sequence[str]
     metrics: of the template.   states: the model's, of each scored label.
     """
     call = (tuple(metrics) or default_metrics(states))[0]
-    _, written = written_call(call)
-    metric = METRICS[call.name]
+    metric, written = METRICS[call.name], written_call(call)[1]
     return f"1 - {written}" if metric.is_risk else written + metric.first
 
 
@@ -212,20 +213,17 @@ def tally_of(evaluation: Evaluation, call: CallSpec) -> Tally:
         guess = METRIC_WORDS.suggest(call.name)
         remedy = f"did you mean `{guess}`?" if guess else f"known metrics: {', '.join(METRICS)}"
         raise metric_error(f"`{call.name}` is not a metric", remedy)
-    metric = METRICS[call.name]
-    names = [str(plain(argument.value)) for argument in call.arguments]
-    written = f"{call.name}({', '.join(names)})"
-    if not fits_metric(METRIC_WORDS[call.name].takes, names):
-        expected = " or ".join(f"`{usage}`" for usage in metric_usages(call.name, METRIC_WORDS[call.name].takes))
-        raise metric_error(f"found `{written}`, expected {expected}", None)
+    metric, takes, (names, written) = METRICS[call.name], METRIC_WORDS[call.name].takes, written_call(call)
+    if not fits_metric(takes, names):
+        found = written if names else f"{call.name}()"
+        expected = " or ".join(f"`{usage}`" for usage in metric_usages(call.name, takes))
+        raise metric_error(f"found `{found}`, expected {expected}", None)
     labels = judged_names(call)
     if unknown := [name for name in labels if name not in {*evaluation.views, *evaluation.gold}]:
         guess = did_you_mean(unknown[0], evaluation.gold)
-        raise metric_error(
-            f"`{written}`: `{unknown[0]}` is not a label that is scored", f"did you mean `{guess}`?" if guess else None
-        )
-    evaluation = evaluation.of(labels) if labels else evaluation
-    return Tally(written if names else call.name, metric.counts(evaluation, call.name, names), metric.values)
+        message = f"`{written}`: `{unknown[0]}` is not a label that is scored"
+        raise metric_error(message, f"did you mean `{guess}`?" if guess else None)
+    return Tally(written, metric.counts(evaluation.of(labels), call.name, names), metric.values)
 
 
 def sentence_counts(
@@ -255,20 +253,16 @@ def _common(evaluation: Evaluation, labels: Sequence[str]) -> Iterator[SentenceC
 
 def _of_metrics(evaluation: Evaluation, labels: Sequence[str], metrics: Sequence[CallSpec]) -> Iterator[SentenceCounts]:
     for call in metrics:
-        names, written = written_call(call)
-        of = judged_names(call)
-        sources = [evaluation.views[name].label if name in evaluation.views else name for name in of]
-        count = METRICS[call.name].sentences
-        if count is not None and set(sources) <= set(labels):
-            yield from count(evaluation.of(of) if of else evaluation, written, names or labels)
+        (names, written), judged, count = written_call(call), judged_names(call), METRICS[call.name].sentences
+        sources = {evaluation.views[name].label if name in evaluation.views else name for name in judged}
+        if count is not None and sources <= set(labels):
+            yield from count(evaluation.of(judged), written, names or labels)
 
 
 def lacking(evaluation: Evaluation, call: CallSpec) -> str | None:
     """What the data lacks if a metric has nothing to count there, in the words of a message; else None."""
-    metric, (names, written), of = METRICS[call.name], written_call(call), judged_names(call)
-    if metric.lacking is None:
-        return None
-    absent = metric.lacking(evaluation.of(of) if of else evaluation, *names)
+    words, (names, written) = METRICS[call.name].lacking, written_call(call)
+    absent = None if words is None else words(evaluation.of(judged_names(call)), *names)
     return None if absent is None else f"`{written}` measures nothing here: {absent}"
 
 
@@ -307,18 +301,6 @@ def _require_known_words(evaluation: Evaluation, metric: str, *names: str) -> No
         raise metric_error(f"`{metric}({', '.join(names)})`: the values of the training data are not known here", None)
 
 
-def _by_type(evaluation: Evaluation, label: str, runs: str = "") -> Counts:
-    return (scores_by_type(evaluation, label, runs=bool(runs)),)
-
-
-def _by_state(evaluation: Evaluation, label: str) -> Counts:
-    return (confusion_of(evaluation, label).scores,)
-
-
-def _confusion(evaluation: Evaluation, label: str) -> Counts:
-    return (confusion_of(evaluation, label),)
-
-
 def _log_likelihood(evaluation: Evaluation) -> Counts:
     if evaluation.log_likelihood is None:
         raise metric_error("`log_likelihood` needs the model's probabilities, and only labels are given", None)
@@ -326,17 +308,12 @@ def _log_likelihood(evaluation: Evaluation) -> Counts:
 
 
 def _rank_risk(evaluation: Evaluation) -> Counts:
-    """See `model.model_scores`."""
     if evaluation.rank_risk is None:
         raise metric_error("`rank_risk` needs the model's scores, and only labels are given", None)
     return evaluation.rank_risk()
 
 
 # what is absent, in words, where there is nothing to count; else None -------------------------------------------------
-
-
-def _lacks_known(evaluation: Evaluation, label: str) -> str | None:
-    return None if evaluation.scored(label).any() else f"no token has a known value of `{label}`"
 
 
 def _lacks_all_known(evaluation: Evaluation, *labels: str) -> str | None:
@@ -401,12 +378,9 @@ def _cells(name: str, counts: Counts) -> Values:
     assert isinstance(table, Confusion)
     right = sum(count for (gold, predicted), count in table.pairs.items() if gold == predicted)
     ordered = sorted(table.pairs.items(), key=lambda item: (item[0][0], item[0][1] or ""))
-    cells = {f"{name}[{_quoted(gold)}][{_quoted(predicted)}]": count for (gold, predicted), count in ordered}
+    quoted = partial(json_text, ensure_ascii=False)
+    cells = {f"{name}[{quoted(gold)}][{quoted(predicted)}]": count for (gold, predicted), count in ordered}
     return {f"{name}.right": ratio(right, sum(table.pairs.values())), **cells}
-
-
-def _quoted(state: str | None) -> str:
-    return json_text(state, ensure_ascii=False)
 
 
 def _mean_rank(name: str, counts: Counts) -> Values:
@@ -440,9 +414,9 @@ class Metric:
         """What is counted in all sentences."""
         if self.check is not None:
             self.check(evaluation, name, *names)
-        if self.count is not None or self.sentences is None:
-            assert self.count is not None
+        if self.count is not None:
             return self.count(evaluation, *names)
+        assert self.sentences is not None
         first = next(iter(self.sentences(evaluation, name, names or tuple(evaluation.gold))))
         return tuple(first.counts.sum(axis=0).tolist())
 
@@ -450,22 +424,29 @@ class Metric:
 METRICS: Table[Metric] = Table(
     "metric",
     {
-        "accuracy": Metric(_tokens, _share, lacking=_lacks_known),
+        "accuracy": Metric(_tokens, _share, lacking=_lacks_some_known),
         "joint_accuracy": Metric(_tokens_of_all, _share, lacking=_lacks_all_known),
         "sentence_accuracy": Metric(_sentences, _share, lacking=_lacks_some_known),
         "segments": Metric(_segments, _scores_of_segments, ".f1", check=_require_segments, lacking=_lacks_segments),
-        "by_state": Metric(_states, _scores_of_classes, ".macro_f1", count=_by_state, lacking=_lacks_known),
-        "by_type": Metric(
-            _types, _scores_of_classes, ".macro_f1", count=_by_type, check=_require_segments, lacking=_lacks_segments
+        "by_state": Metric(
+            _states, _scores_of_classes, ".macro_f1", lacking=_lacks_some_known,
+            count=lambda evaluation, label: (confusion_of(evaluation, label).scores,),
         ),
-        "confusion": Metric(_right_states, _cells, ".right", count=_confusion, lacking=_lacks_known),
+        "by_type": Metric(
+            _types, _scores_of_classes, ".macro_f1", check=_require_segments, lacking=_lacks_segments,
+            count=lambda evaluation, label, *runs: (scores_by_type(evaluation, label, runs=bool(runs)),),
+        ),
+        "confusion": Metric(
+            _right_states, _cells, ".right", lacking=_lacks_some_known,
+            count=lambda evaluation, label: (confusion_of(evaluation, label),),
+        ),
         "oov_accuracy": Metric(_new_words, _share, check=_require_known_words, lacking=_lacks_new_words),
         "log_likelihood": Metric(None, _sum, count=_log_likelihood),
         "zero_one_risk": Metric(_wrong_sentences, _share, is_risk=True, lacking=_lacks_some_known),
         "hamming_risk": Metric(_wrong_labels, _share, is_risk=True, lacking=_lacks_some_known),
         "rank_risk": Metric(None, _mean_rank, is_risk=True, count=_rank_risk),
     },
-)
+)  # fmt: skip
 
 
 def metric_error(message: str, remedy: str | None) -> DcrfError:

@@ -39,7 +39,7 @@ from .lbfgs import descend
 from .objective import Batches, Iteration, Objective, Outcome, Watch, require_part
 from .owlqn import minimise_owlqn
 from .perceptron_steps import minimise_mixed_perceptron, minimise_perceptron
-from .progress import Progress
+from .progress import Progress, norm_of
 from .proximal import minimise_proximal
 from .run_state import RunState, generator_from, generator_state
 from .working_set import minimise_working_set
@@ -76,14 +76,11 @@ def start_on_batches(
     gets the objective and the norm of its gradient, summed over the batches of the pass while the weights moved.
     """
     generator = np.random.default_rng(seed)
-    squares, before, seen = np.zeros_like(weights), np.zeros_like(weights), np.zeros_like(weights)
-    done = 0
+    (squares, before, seen), done = np.zeros((3, len(weights))), 0
     saved = state.take("batches")
     if saved is not None:
-        own = (recalled(saved, name, len(weights)) for name in ("weights", "squares", "before"))
-        weights[:], squares, before = own
-        done = saved["passes"]
-        generator = generator_from(saved["generator"])
+        weights[:], squares, before = (recalled(saved, name, len(weights)) for name in ("weights", "squares", "before"))
+        done, generator = saved["passes"], generator_from(saved["generator"])
     state.keep("batches", lambda: {
         "weights": weights, "squares": squares, "before": before, "passes": done,
         "generator": generator_state(generator),
@@ -102,7 +99,7 @@ def start_on_batches(
         pull_of_all = batches.precision * weights
         seen += pull_of_all
         objective += 0.5 * dot(pull_of_all, weights)
-        if after_pass(objective, float(np.sqrt(dot(seen, seen))), weights):
+        if after_pass(objective, norm_of(seen), weights):
             return None
     curvature = squares - before
     least = np.maximum(FLOOR * batches.precision, np.quantile(curvature, HIGH))
@@ -124,19 +121,23 @@ def _quasi_newton(
 ) -> Outcome:
     """Minimises from `start` [W]. Each pass over batches counts as an iteration and as an evaluation."""
     if objective.groups is not None:
-        proximal_settings = ProximalSettings(tolerance=settings.tolerance, max_iterations=settings.max_iterations)
-        return minimise_proximal(objective, start, proximal_settings, watch, state)
+        of_groups = ProximalSettings(tolerance=settings.tolerance, max_iterations=settings.max_iterations)
+        return minimise_proximal(objective, start, of_groups, watch, state)
     if objective.l1 is not None:
-        owlqn_settings = OwlqnSettings(tolerance=settings.tolerance, max_iterations=settings.max_iterations)
-        return minimise_owlqn(objective, start, owlqn_settings, watch, state)
+        of_corners = OwlqnSettings(tolerance=settings.tolerance, max_iterations=settings.max_iterations)
+        return minimise_owlqn(objective, start, of_corners, watch, state)
     progress = Progress(objective, start, settings, watch, state)
-    descent = state.take("descent")
-    metric = None
+    descent, metric = state.take("descent"), None
     if descent is not None and descent["metric"] is not None:
         metric = recalled(descent, "metric", len(start))
     if descent is None and settings.epochs > 0 and progress.norm > 0.0:
-        prepare = _start if objective.reference is None else _curvature
-        metric = prepare(progress, objective, settings, state)
+        batches = objective.batches()
+        if batches is not None and objective.reference is None:
+            metric = _start(progress, batches, settings, state)
+        elif batches is not None:  # a pass without steps: the curvature alone
+            progress.evaluations += 1
+            point = progress.weights.copy()
+            metric = start_on_batches(batches, point, 1, 0.0, settings.seed, lambda *_: False, RunState())
         if metric is not None:
             np.reciprocal(metric, out=metric)
         if progress.reason:
@@ -147,11 +148,8 @@ def _quasi_newton(
     return progress.outcome()
 
 
-def _start(progress: Progress, objective: Objective, settings: AutoOptimizer, state: RunState) -> Floats | None:
+def _start(progress: Progress, batches: Batches, settings: AutoOptimizer, state: RunState) -> Floats | None:
     """Moves `progress` to the end point of passes over batches, if that is lower; returns the curvature [W] there."""
-    batches = objective.batches()
-    if batches is None:
-        return None
     origin, value, gradient = progress.weights, progress.value, progress.gradient
     stopped = False
 
@@ -175,27 +173,13 @@ def _start(progress: Progress, objective: Objective, settings: AutoOptimizer, st
     return curvature
 
 
-def _curvature(progress: Progress, objective: Objective, settings: AutoOptimizer, state: RunState) -> Floats | None:
-    """The curvature [W] at the point of `progress`, by a pass over batches without steps; None without batches."""
-    batches = objective.batches()
-    if batches is None:
-        return None
-    progress.evaluations += 1
-    return start_on_batches(batches, progress.weights.copy(), 1, 0.0, settings.seed, lambda *_: False, RunState())
-
-
-def _working_set(
-    objective: Objective, start: Floats, settings: AutoOptimizer, watch: Watch, state: RunState
-) -> Outcome:
-    dual_settings = WorkingSetSettings(max_iterations=settings.max_iterations)
-    return minimise_working_set(objective, start, dual_settings, watch, state)
-
-
 SOLVERS: Table[Callable[[Objective, Floats, AutoOptimizer, Watch, RunState], Outcome]] = Table(
     "solver",
     {
         "quasi_newton": _quasi_newton,
-        "working_set": _working_set,
+        "working_set": lambda objective, start, settings, watch, state: minimise_working_set(
+            objective, start, WorkingSetSettings(max_iterations=settings.max_iterations), watch, state
+        ),
         "perceptron": minimise_perceptron,
         "mixed_perceptron": minimise_mixed_perceptron,
         "boosting": minimise_boosting,

@@ -127,16 +127,15 @@ class _Round(NamedTuple):
     left: float
     evaluations: int = 0
 
-    @classmethod
-    def of(cls, weight: int, step: float, left: float, size: int, evaluations: int = 0) -> _Round:
-        steps = np.zeros(size)
-        steps[weight] = step
-        return cls(weight, steps, left, evaluations)
+
+def _one(weight: int, step: float, left: float, size: int, evaluations: int = 0) -> _Round:
+    steps = np.zeros(size)
+    steps[weight] = step
+    return _Round(weight, steps, left, evaluations)
 
 
 def _most_promising(problem: BoostingProblem, weights: Floats, risk: float, gradient: Floats) -> _Round:
-    best, step, left = best_step(problem.ranges, *problem.shares, risk, problem.max_step)
-    return _Round.of(best, step, left, len(weights))
+    return _one(*best_step(problem.ranges, *problem.shares, risk, problem.max_step), len(weights))
 
 
 def _all_at_once(problem: BoostingProblem, weights: Floats, risk: float, gradient: Floats) -> _Round:
@@ -148,11 +147,11 @@ def _steepest(problem: BoostingProblem, weights: Floats, risk: float, gradient: 
     best = int(np.abs(gradient).argmax())
     mass = problem.mass(best)
     if not mass > 0.0:
-        return _Round.of(best, 0.0, 1.0, len(weights))
+        return _one(best, 0.0, 1.0, len(weights))
     promised = step_bounds(problem.ranges, *problem.shares, risk, problem.max_step, best)
     first = float(np.clip(promised.step[0], -problem.max_step, problem.max_step))
     step, value, tried = _least_along(problem, weights, best, first, risk, float(gradient[best]) / mass)
-    return _Round.of(best, step, value / risk, len(weights), tried)
+    return _one(best, step, value / risk, len(weights), tried)
 
 
 def _least_along(

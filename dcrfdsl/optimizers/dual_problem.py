@@ -43,8 +43,7 @@ class Dual:
 
     def __init__(self, objective: MarginProblem):
         self.objective = objective
-        self.cuts = empty_cuts(len(objective.limit))
-        self.scores = np.zeros(objective.num_weights)
+        self.forget()
 
     @property
     def point(self) -> Floats:
@@ -69,10 +68,10 @@ class Dual:
         loss, gap = primal_and_gap(joined, objective.limit[first:last], objective.each_counts, self.scores)
         return joined, Measured(loss, max(gap, 0.0))  # below 0 by rounding alone
 
-    def gap_of_cuts(self) -> float:
-        """The gap over the current cuts alone."""
-        objective = self.objective
-        return float(primal_and_gap(self.cuts, objective.limit, objective.each_counts, self.scores)[1])
+    def measure(self) -> Measured:
+        """Primal and gap at the current weights; no steps."""
+        parts = [self.find_cuts(first, last)[1] for first, last in self.objective.runs]
+        return Measured(self.half_norm() + sum(one.primal for one in parts), sum(one.gap for one in parts))
 
     def half_norm(self) -> float:
         """½ ‖w‖²."""
@@ -155,7 +154,7 @@ def run_passes(
     """
     begun = time.perf_counter()
     dual, passes, rounds, completed = Dual(objective), 0, 1, start
-    count, measured, reason, converged = len(objective.runs), Measured(np.inf, np.inf), "", False
+    count, measured, reason = len(objective.runs), Measured(np.inf, np.inf), ""
     is_close = at_the_end = is_below = False
     saved = state.take("dual")
     if saved is not None:
@@ -209,12 +208,6 @@ def run_passes(
         is_close = is_below and not at_the_end
     reason = reason or f"{passes} passes done"
     point = dual.point
-    measured = measure_gap(dual)
+    measured = dual.measure()
     seconds = time.perf_counter() - begun
-    return dual, Outcome(point, measured.primal, passes, passes + 1, converged, seconds, reason, gap=measured.gap)
-
-
-def measure_gap(dual: Dual) -> Measured:
-    """Primal and gap at the current weights; no steps."""
-    parts = [dual.find_cuts(first, last)[1] for first, last in dual.objective.runs]
-    return Measured(dual.half_norm() + sum(one.primal for one in parts), sum(one.gap for one in parts))
+    return dual, Outcome(point, measured.primal, passes, passes + 1, False, seconds, reason, gap=measured.gap)

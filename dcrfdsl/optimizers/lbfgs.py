@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ..foundation import Floats, recalled
+from ..foundation import Floats
 from ..kernels.optimization import combine, dot, pair_products
 from ..semantics import LbfgsSettings
 from .line_search import line_search
@@ -34,46 +34,29 @@ Result = TypeVar("Result")
 
 
 class PairMemory(StoredPairs):
-    """At most `size` pairs of W weights. `metric` [W]: the inverse of each weight's curvature, None if it is unknown.
-
-    It goes on from what `state` has saved, if anything.
-    """
+    """Pairs with their products. `metric` [W]: the inverse of each weight's curvature, None if it is unknown."""
 
     def __init__(self, objective: Objective, num_weights: int, size: int, metric: Floats | None, state: RunState):
-        super().__init__(objective, num_weights, size, halves=True)
         self._metric = np.zeros(0) if metric is None else metric
-        self.forget()
-        self._go_on(state)
+        # [i, j]: s_i · y_j, y_i · y_j, y_i · diag(metric) y_j of rows i and j
+        super().__init__(objective, num_weights, size, ("cross", "plain", "bent"), state, halves=True)
+        self._s_y, self._y_y, self._y_D_y = self._tables.values()
 
     def _remember(self) -> dict[str, Any]:
-        own = {"cross": self._s_y, "plain": self._y_y, "bent": self._y_D_y}
-        return {**super()._remember(), **own, "is_new": self._is_new}
+        return {**super()._remember(), "is_new": self._is_new}
 
     def _recall(self, saved: Mapping[str, Any]) -> None:
         super()._recall(saved)
-        self._is_new, size = saved["is_new"], len(self._moves)
-        self._s_y, self._y_y, self._y_D_y = (
-            recalled(saved, name, size, size).copy() for name in ("cross", "plain", "bent")
-        )
+        self._is_new = saved["is_new"]
 
     def forget(self) -> bool:
-        """Forgets all pairs; False if there were none."""
-        size, had_pairs = len(self._moves), bool(self.pairs)
-        self.pairs = []
-        # [i, j]: s_i · y_j, y_i · y_j, y_i · diag(metric) y_j of rows i and j
-        self._s_y, self._y_y, self._y_D_y = np.zeros((3, size, size))
         self._is_new = False
-        return had_pairs
+        return super().forget()
 
     @property
     def scaled(self) -> bool:
         """Whether a step of 1 along the direction is about right."""
-        return bool(self.pairs) or self._is_bent
-
-    @property
-    def _is_bent(self) -> bool:
-        """Whether the curvature of each weight is known."""
-        return len(self._metric) > 0
+        return bool(self.pairs) or len(self._metric) > 0
 
     def _spread(self, task: Callable[[int, int], Result]) -> list[Result]:
         return self._objective.spread(task, self._num_weights)
@@ -125,7 +108,7 @@ class PairMemory(StoredPairs):
 
     def _first_guess(self) -> tuple[float, float]:
         """γ and γ' of the first guess γI + γ' diag(metric): each alone fits the newest pair; or the mean of both."""
-        known = self._is_bent
+        known = len(self._metric) > 0
         if not self.pairs:
             return (0.0, 1.0) if known else (1.0, 0.0)
         i = self.pairs[-1]

@@ -32,6 +32,7 @@ class Objective(ABC):
     units: those of the weights of numbers; None where all features are about as large as indicators.
     apart: the terms of a sum of objectives with disjoint weights: for each the numbers of its weights [w], and the term
     as an objective of these alone. Weights in no term have no effect.
+    schedule: of the training of a perceptron, if this is its loss, with batches of one sequence.
     """
 
     solver: str = "quasi_newton"
@@ -41,6 +42,7 @@ class Objective(ABC):
     voters: Voters | None = None
     units: WeightUnits | None = None
     apart: Sequence[tuple[Ints, Objective]] = ()
+    schedule: PerceptronSchedule | None = None
 
     @abstractmethod
     def value_and_gradient(self, weights: Floats) -> tuple[float, Floats]:
@@ -91,10 +93,6 @@ class Objective(ABC):
         """The interface for iterative scaling, None if it does not apply; DcrfError if the data or the penalty does not
         allow it.
         """
-        return None
-
-    def perceptron_schedule(self) -> PerceptronSchedule | None:
-        """The training schedule of a perceptron, if this is its loss, with batches of one sequence; else None."""
         return None
 
     def parted_passes(self) -> PartedPasses | None:
@@ -168,8 +166,6 @@ class PassOfPart(NamedTuple):
 
 class PartedPasses(Protocol):
     """A perceptron's loss over data in parts."""
-
-    schedule: PerceptronSchedule
 
     def one_pass(self, weights: Floats, number: int) -> PassOfPart:
         """Pass `number` (from 0) over every part, from `weights` [W]."""
@@ -252,15 +248,14 @@ class BoostingRound(NamedTuple):
 
 
 class Scaling(Protocol):
-    """The interface of a likelihood with non-negative features for iterative scaling."""
+    """The interface of a likelihood with non-negative features for iterative scaling.
 
-    @property
-    def counts(self) -> Floats:
-        """Ê f [W], 0 for features that the gold labels never show."""
+    counts [W]: Ê f, 0 for features that the gold labels never show.   totals [S]: T(x) of each sequence, the largest
+    sum, over its labellings, of the features that gold labels show.
+    """
 
-    @property
-    def totals(self) -> Floats:
-        """T(x) of each sequence, [S]: the largest sum, over its labellings, of the features that gold labels show."""
+    counts: Floats
+    totals: Floats
 
     def expectations_by_total(self, weights: Floats, totals: Floats) -> list[tuple[Ints, Floats]]:
         """For each of `totals`: the weights with E f > 0 over the sequences of that total, and E f of these."""

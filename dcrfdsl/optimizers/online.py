@@ -49,11 +49,6 @@ def sequence_batches(objective: Objective) -> Batches:
     return batches
 
 
-def is_sum_over_sequences(objective: Objective) -> bool:
-    """Whether steps after single sequences are possible."""
-    return objective.batches(1) is not None
-
-
 class Passes:
     """Passes over single sequences, which go on from what `state` has saved, if anything.
 
@@ -151,12 +146,6 @@ def _walk(
     return total
 
 
-def _largest_entry(batches: Batches, numbers: Ints) -> float:
-    """The largest entry of the gradients of some sequences; 1 if all are 0."""
-    largest = max(float(np.abs(batches.gradient(number)[2]).max(initial=0.0)) for number in numbers.tolist())
-    return largest or 1.0
-
-
 def best_rate(batches: Batches, start: Floats, generator: np.random.Generator) -> tuple[float, int]:
     """The constant step size after a pass with which the objective of a sample is lowest, and the number of passes over
     the sample that the search took.
@@ -182,7 +171,9 @@ def best_rate(batches: Batches, start: Floats, generator: np.random.Generator) -
 
     batches.begin(start.copy())
     before = _walk(batches, sample, start, None, nothing) + 0.5 * share * dot(batches.precision * start, start)
-    first = FIRST_RATE / min(1.0, _largest_entry(batches, sample[:LOOKED_AT]))
+    gradients = (batches.gradient(number)[2] for number in sample[:LOOKED_AT].tolist())
+    largest = max(float(np.abs(gradient).max(initial=0.0)) for gradient in gradients)
+    first = FIRST_RATE / min(1.0, largest or 1.0)
     best, lowest = first, after(first)
     factor = RATE_FACTOR if lowest < before else 1.0 / RATE_FACTOR
     rate = first

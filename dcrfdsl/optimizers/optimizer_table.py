@@ -10,21 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Generic, Literal, TypeVar
 
+from .. import semantics
 from ..foundation import Floats, Table, checked_kind
-from ..semantics import (
-    AutoOptimizer,
-    BcfwSettings,
-    CgSettings,
-    GpdSettings,
-    IisSettings,
-    LbfgsSettings,
-    OptimizerSettings,
-    OwlqnSettings,
-    ProximalSettings,
-    QuickpropSettings,
-    SgdSettings,
-    WorkingSetSettings,
-)
 from .auto import minimise_auto
 from .bcfw import minimise_bcfw
 from .cg import minimise_cg
@@ -41,7 +28,7 @@ from .working_set import minimise_working_set
 
 FROM_ZERO = ("working_set", "bcfw", "counting")  # optimizers and solvers to which a start makes no difference
 
-Settings = TypeVar("Settings", bound=OptimizerSettings)
+Settings = TypeVar("Settings", bound=semantics.OptimizerSettings)
 
 
 class Optimizer(Generic[Settings]):
@@ -64,7 +51,7 @@ class Optimizer(Generic[Settings]):
         self,
         objective: Objective,
         start: Floats,
-        settings: OptimizerSettings,
+        settings: semantics.OptimizerSettings,
         watch: Watch,
         state: RunState | None = None,
     ) -> Outcome:
@@ -79,21 +66,21 @@ class Optimizer(Generic[Settings]):
 OPTIMIZERS: Table[Optimizer[Any]] = Table(
     "optimizer",
     {
-        "auto": Optimizer(AutoOptimizer, minimise_auto),
-        "lbfgs": Optimizer(LbfgsSettings, minimise_lbfgs),
-        "owlqn": Optimizer(OwlqnSettings, minimise_owlqn, "sizes"),
-        "proximal": Optimizer(ProximalSettings, minimise_proximal, "sizes"),
-        "cg": Optimizer(CgSettings, minimise_cg),
-        "sgd": Optimizer(SgdSettings, minimise_sgd, "sizes"),
-        "gpd": Optimizer(GpdSettings, minimise_gpd, "sizes"),
-        "quickprop": Optimizer(QuickpropSettings, minimise_quickprop, "sizes"),
-        "iis": Optimizer(IisSettings, minimise_iis, "sizes"),
-        "working_set": Optimizer(WorkingSetSettings, minimise_working_set, "none"),
-        "bcfw": Optimizer(BcfwSettings, minimise_bcfw, "none"),
+        "auto": Optimizer(semantics.AutoOptimizer, minimise_auto),
+        "lbfgs": Optimizer(semantics.LbfgsSettings, minimise_lbfgs),
+        "owlqn": Optimizer(semantics.OwlqnSettings, minimise_owlqn, "sizes"),
+        "proximal": Optimizer(semantics.ProximalSettings, minimise_proximal, "sizes"),
+        "cg": Optimizer(semantics.CgSettings, minimise_cg),
+        "sgd": Optimizer(semantics.SgdSettings, minimise_sgd, "sizes"),
+        "gpd": Optimizer(semantics.GpdSettings, minimise_gpd, "sizes"),
+        "quickprop": Optimizer(semantics.QuickpropSettings, minimise_quickprop, "sizes"),
+        "iis": Optimizer(semantics.IisSettings, minimise_iis, "sizes"),
+        "working_set": Optimizer(semantics.WorkingSetSettings, minimise_working_set, "none"),
+        "bcfw": Optimizer(semantics.BcfwSettings, minimise_bcfw, "none"),
     },
 )
 
 
-def ignores_start(objective: Objective, settings: OptimizerSettings) -> bool:
+def ignores_start(objective: Objective, settings: semantics.OptimizerSettings) -> bool:
     """Whether the optimizer of `settings` finds the optimum of this objective without use for a start."""
     return (objective.solver if settings.method == "auto" else settings.method) in FROM_ZERO

@@ -53,7 +53,7 @@ def minimise_perceptron(
     Each pass counts as an iteration; the reported value was summed during the pass, while the weights moved.
     """
     batches = sequence_batches(objective)
-    schedule = require_part(objective.perceptron_schedule(), "the loss of a perceptron")
+    schedule = require_part(objective.schedule, "the loss of a perceptron")
     return _trained(
         objective, schedule, _SequenceWalk(start, schedule, batches, state.take("walk")), watch, state, "walk"
     )
@@ -64,8 +64,9 @@ def minimise_mixed_perceptron(
 ) -> Outcome:
     """`minimise_perceptron` on data in parts, whose changes are mixed after each pass."""
     parted = require_part(objective.parted_passes(), "passes over parts")
-    walk = _MixedWalk(start, parted, state.take("mixed"))
-    return _trained(objective, parted.schedule, walk, watch, state, "mixed")
+    schedule = require_part(objective.schedule, "the loss of a perceptron")
+    walk = _MixedWalk(start, parted, schedule.average, state.take("mixed"))
+    return _trained(objective, schedule, walk, watch, state, "mixed")
 
 
 def _trained(
@@ -188,10 +189,8 @@ class _SequenceWalk(_Walk):
         self._steps = [(changed[a:b], changes[a:b]) for a, b in itertools.pairwise(off.tolist())]
 
     def remember(self) -> dict[str, Any]:
-        changed, changes = [np.zeros(0, np.int32)], [np.zeros(0)]
-        for touched, change in self._steps:
-            changed.append(touched)
-            changes.append(change)
+        steps = [(np.zeros(0, np.int32), np.zeros(0)), *self._steps]
+        changed, changes = zip(*steps, strict=True)
         return {
             "generator": generator_state(self.generator), "weights": self.weights, "weighted": self._weighted,
             "counts": [self.passes, self._seen, self.mistakes, self.seconds],
@@ -234,8 +233,8 @@ class _SequenceWalk(_Walk):
 class _MixedWalk(_Walk):
     """A pass of each part from the same weights, and the mean of their changes."""
 
-    def __init__(self, start: Floats, parted: PartedPasses, saved: Mapping[str, Any] | None):
-        self._parted, self._seen = parted, 0
+    def __init__(self, start: Floats, parted: PartedPasses, average: bool, saved: Mapping[str, Any] | None):
+        self._parted, self._average, self._seen = parted, average, 0
         self.weights, self._summed = start.copy(), np.zeros_like(start)  # summed: over passes, parts and sequences
         if saved is not None:
             self.weights, self._summed = (recalled(saved, name, len(start)) for name in ("weights", "summed"))
@@ -254,4 +253,4 @@ class _MixedWalk(_Walk):
         return done.loss, norm_of(done.change)
 
     def result(self) -> Floats:
-        return self._summed / self._seen if self._parted.schedule.average and self._seen else self.weights
+        return self._summed / self._seen if self._average and self._seen else self.weights

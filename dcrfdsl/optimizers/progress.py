@@ -75,10 +75,8 @@ class Progress:
     ):  # fmt: skip
         self.objective, self.settings, self.watch, self._corners = objective, settings, watch, corners
         self.begun = time.perf_counter()
-        self.evaluations = 0
-        self.iterations = 0
-        self.converged = False
-        self.stalled = False
+        self.evaluations = self.iterations = 0
+        self.converged = self.stalled = False
         self.is_flat = False  # the current step is expected to change the objective by rounding errors only
         self.goes_by_slopes = False  # where it is flat: the objective is at rest, and its bound is not small yet
         self.reason = ""
@@ -237,14 +235,6 @@ class Progress:
     def outcome(self) -> Outcome:
         seconds = time.perf_counter() - self.begun
         return Outcome(
-            self.weights,
-            self.value,
-            self.iterations,
-            self.evaluations,
-            self.converged,
-            seconds,
-            self.reason,
-            self.stalled,
-            self.norm,
-            self._gap(),
-        )
+            self.weights, self.value, self.iterations, self.evaluations, self.converged, seconds, self.reason,
+            self.stalled, self.norm, self._gap(),
+        )  # fmt: skip

@@ -28,9 +28,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..foundation import Floats, recalled
+from ..foundation import Floats
 from ..kernels.optimization import combine, dot, inner_products
 from ..semantics import LbfgsSettings
 from .corners import Corners, ProximalPoint
@@ -63,28 +62,22 @@ class _Trial(NamedTuple):
 
 
 class ProximalMemory(StoredPairs):
-    """At most `size` pairs of W weights. It goes on from what `state` has saved, if anything."""
+    """Pairs with their products. sigma: of the newest pair."""
 
     def __init__(self, objective: Objective, num_weights: int, size: int, state: RunState):
-        super().__init__(objective, num_weights, size)
-        self.forget()
-        self._go_on(state)
+        super().__init__(objective, num_weights, size, ("cross", "plain"), state)
+        self._cross, self._plain = self._tables.values()  # [i, j]: s_i · y_j, s_i · s_j
 
     def _remember(self) -> dict[str, Any]:
-        return {**super()._remember(), "cross": self._cross, "plain": self._plain, "sigma": self.sigma}
+        return {**super()._remember(), "sigma": self.sigma}
 
     def _recall(self, saved: Mapping[str, Any]) -> None:
         super()._recall(saved)
-        self.sigma, size = saved["sigma"], len(self._moves)
-        self._cross, self._plain = (recalled(saved, name, size, size).copy() for name in ("cross", "plain"))
+        self.sigma = saved["sigma"]
 
     def forget(self) -> bool:
-        """Forgets all pairs; False if there were none."""
-        size, had_pairs = len(self._moves), bool(self.pairs)
-        self.pairs = []
-        self._cross, self._plain = np.zeros((2, size, size))  # [i, j]: s_i · y_j, s_i · s_j
-        self.sigma = 0.0  # of the newest pair
-        return had_pairs
+        self.sigma = 0.0
+        return super().forget()
 
     def _spread(self, task: Callable[[int, int], Floats], size: int) -> Floats:
         """The sum of `task` over ranges of `size` weights."""
@@ -129,15 +122,13 @@ class ProximalMemory(StoredPairs):
                 step = np.linalg.solve(matrix - self._curved(now.found) / self.sigma, now.rest)
             except np.linalg.LinAlgError:
                 return None
-            better = None
             for halving in range(TRIALS):
                 trial = self._trial(now.alpha - 0.5**halving * step, weights, gradient, corners, matrix)
                 if trial.distance < now.distance:
-                    better = trial
                     break
-            if better is None:  # as near as rounding allows, or stuck: the caller sees whether the point is lower
+            else:  # as near as rounding allows, or stuck: the caller sees whether the point is lower
                 return now.found.point
-            now = better
+            now = trial
         return now.found.point
 
     def _matrix(self) -> Floats:
@@ -168,7 +159,8 @@ class ProximalMemory(StoredPairs):
         active = np.flatnonzero(found.slope)
         rows = np.concatenate([self._moves[self.pairs][:, active], self._changes[self.pairs][:, active]])
         scale = np.repeat([self.sigma, 1.0], len(self.pairs))
-        curved = _products(self._spread, rows, rows * found.slope[active])
+        others = rows * found.slope[active]
+        curved = self._spread(lambda a, b: inner_products(a, b, rows, others), len(active))
         if found.across is not None:
             direction, share, groups = found.across
             number, along = groups.number[active], direction[active]
@@ -177,13 +169,6 @@ class ProximalMemory(StoredPairs):
             curved = curved + np.einsum("ig,g,jg->ij", sums, share, sums)  # not by BLAS: the same for any threads
         scaled: Floats = scale[:, None] * curved * scale
         return scaled
-
-
-def _products(
-    spread: Callable[[Callable[[int, int], Floats], int], Floats], rows: NDArray[np.float32], others: Floats
-) -> Floats:
-    """rows · othersᵀ, summed over ranges of weights."""
-    return spread(lambda a, b: inner_products(a, b, rows, others), rows.shape[1])
 
 
 # the descent ----------------------------------------------------------------------------------------------------------

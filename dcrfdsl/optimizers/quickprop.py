@@ -20,7 +20,7 @@ from ..kernels.optimization import secant_steps
 from ..semantics import QuickpropSettings
 from .line_search import DECREASE, MOST_TRIALS, NOISE
 from .objective import Iteration, Objective, Outcome, Watch
-from .online import Passes, is_sum_over_sequences, run_descent
+from .online import Passes, run_descent
 from .progress import ROUNDING, Progress, norm_of
 from .run_state import RunState
 
@@ -55,9 +55,11 @@ def minimise_quickprop(
     saved = state.take("after_passes")
     if saved is not None:
         seconds = saved["seconds"]  # all else is part of the progress
-    elif settings.online and is_sum_over_sequences(objective):
+    elif settings.online and objective.batches(1) is not None:
         lower = state.below("online")
-        norm = _norm_at(objective, start, lower)
+        norms = lower.take("norm") or {"norm": norm_of(objective.value_and_gradient(start)[1])}
+        lower.keep("norm", lambda: norms)
+        norm = float(norms["norm"])
         passes = Passes(objective, start, settings.seed, watch, lower)
         run_descent(passes, min(settings.online, settings.max_iterations), settings.rate)
         first = passes.outcome(False, "stopped on request")
@@ -69,7 +71,7 @@ def minimise_quickprop(
     state.keep("after_passes", lambda: {"seconds": seconds})
 
     def later(step: Iteration, weights: Floats) -> bool:
-        return watch(step._replace(iteration=step.iteration, seconds=seconds + step.seconds), weights)
+        return watch(step._replace(seconds=seconds + step.seconds), weights)
 
     progress = Progress(objective, point, settings, later, state)
     if saved is None:
@@ -78,14 +80,6 @@ def minimise_quickprop(
     moves = _Moves(len(point), state)
     progress.run(lambda: _iterate(progress, moves, settings.mu), moves.forget)
     return progress.outcome()
-
-
-def _norm_at(objective: Objective, start: Floats, state: RunState) -> float:
-    """The norm of the gradient at `start` [W]."""
-    saved = state.take("norm")
-    norm = norm_of(objective.value_and_gradient(start)[1]) if saved is None else float(saved["norm"])
-    state.keep("norm", lambda: {"norm": norm})
-    return norm
 
 
 def _iterate(progress: Progress, moves: _Moves, growth: float) -> bool:

@@ -79,15 +79,11 @@ def _joined(weights: Floats, values: Floats, norms: Floats, outcomes: list[Outco
     worst = next((o for o in outcomes if not o.converged), outcomes[-1])
     gaps = [o.gap for o in outcomes]
     known = [gap for gap in gaps if gap is not None]
-    return Outcome(
-        weights,
-        float(values.sum()),
-        sum(o.iterations for o in outcomes),
-        sum(o.evaluations for o in outcomes),
-        complete and worst.converged,
-        sum(o.seconds for o in outcomes),
-        worst.reason,
-        any(o.stalled for o in outcomes),
-        float(np.linalg.norm(norms)),
-        sum(known) if complete and len(known) == len(gaps) else None,
+    iterations, evaluations, seconds = (
+        sum(getattr(o, name) for o in outcomes) for name in ("iterations", "evaluations", "seconds")
     )
+    return Outcome(
+        weights, float(values.sum()), iterations, evaluations, complete and worst.converged, seconds, worst.reason,
+        any(o.stalled for o in outcomes), float(np.linalg.norm(norms)),
+        sum(known) if complete and len(known) == len(gaps) else None,
+    )  # fmt: skip

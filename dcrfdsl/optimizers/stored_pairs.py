@@ -8,7 +8,7 @@ Wright, "Numerical optimization", §7.2. Not here: what follows from pairs (`lbf
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -34,28 +34,40 @@ def pair_bytes(num_weights: int) -> int:
 
 
 class StoredPairs:
-    """At most `size` pairs of W weights. pairs: the rows in use, oldest first.
+    """At most `size` pairs of W weights. It goes on from what `state` has saved, if anything.
 
+    pairs: the rows in use, oldest first.   products: names of the tables of products [size, size] that are kept.
     halves: whether many weights are kept as upper halves of numbers.
     """
 
-    def __init__(self, objective: Objective, num_weights: int, size: int, *, halves: bool = False):
+    def __init__(
+        self, objective: Objective, num_weights: int, size: int, products: Sequence[str], state: RunState, *,
+        halves: bool = False,
+    ):  # fmt: skip
         self._objective, self._num_weights = objective, num_weights
         kept = _kept_type(num_weights) if halves else np.float32
         self._moves: NDArray[Any] = np.zeros((size, num_weights), kept)
         self._changes: NDArray[Any] = np.zeros((size, num_weights), kept)
         self.pairs: list[int] = []
-
-    def _go_on(self, state: RunState) -> None:
-        """Goes on from what `state` has saved, if anything, and saves there from now on."""
+        self._tables = {name: np.zeros((size, size)) for name in products}
+        self.forget()
         saved = state.take("pairs")
         if saved is not None:
             self._recall(saved)
         state.keep("pairs", self._remember)
 
+    def forget(self) -> bool:
+        """Forgets all pairs; False if there were none."""
+        had_pairs = bool(self.pairs)
+        self.pairs = []
+        for table in self._tables.values():
+            table.fill(0.0)
+        return had_pairs
+
     def _remember(self) -> dict[str, Any]:
         used = len(self.pairs)
-        return {"pairs": self.pairs, "moves": self._moves[:used], "changes": self._changes[:used]}
+        own = {"pairs": self.pairs, "moves": self._moves[:used], "changes": self._changes[:used]}
+        return {**own, **self._tables}
 
     def _recall(self, saved: Mapping[str, Any]) -> None:
         pairs, used = list(saved["pairs"]), len(saved["pairs"])
@@ -65,6 +77,8 @@ class StoredPairs:
             )
         for rows, name in ((self._moves, "moves"), (self._changes, "changes")):
             rows[:used] = recalled(saved, name, used, self._num_weights, dtype=rows.dtype)
+        for name, table in self._tables.items():
+            table[:] = recalled(saved, name, *table.shape)
         self.pairs = pairs
 
     def _store(self, after: Floats, before: Floats, gradient: Floats, gradient_before: Floats) -> int | None:

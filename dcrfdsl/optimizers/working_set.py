@@ -22,6 +22,7 @@ from ..kernels.optimization import (
     empty_cuts,
     join_cuts,
     margins_of,
+    primal_and_gap,
     products_of,
     project_to_bounds,
     projected_gradient,
@@ -112,12 +113,12 @@ def minimise_working_set(
         ascend(0, last - first, cuts, limit, problem.each_counts, problem.metric, dual.scores, ROUNDS, ease)
 
     def sweep(dual: Dual, measured: Measured) -> None:
-        blocks, nothing = len(problem.limit), empty_cuts(len(problem.limit))
-        products = all_products(dual)
+        blocks, products = len(problem.limit), all_products(dual)
         for _ in range(settings.sweeps):
             ascend(0, blocks, dual.cuts, problem.limit, problem.each_counts, problem.metric, dual.scores, ROUNDS, ease)
-            if dual.gap_of_cuts() <= PART * measured.gap or not ascend_on_face(dual, ITERATIONS, products):
+            gap = primal_and_gap(dual.cuts, problem.limit, problem.each_counts, dual.scores)[1]
+            if gap <= PART * measured.gap or not ascend_on_face(dual, ITERATIONS, products):
                 break
-        dual.cuts = join_cuts(dual.cuts, dual.cuts.alpha > 0.0, nothing, np.zeros(0, np.bool_))
+        dual.cuts = join_cuts(dual.cuts, dual.cuts.alpha > 0.0, empty_cuts(blocks), np.zeros(0, np.bool_))
 
     return run_passes(problem, start, settings.max_iterations, watch, state, step, sweep)[1]

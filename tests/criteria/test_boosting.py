@@ -69,7 +69,7 @@ def test_boosting_keeps_its_promises(name: str, update: Any, weight: Any) -> Non
 def groups_of(objective: BoostingRisk) -> dict[tuple[int, int], int]:
     """(sentence, weight) -> group."""
     every, found, pair, ranges = objective._every, {}, 0, objective.ranges
-    group_of = np.repeat(np.arange(ranges.num_groups), np.diff(ranges.slot_off))
+    group_of = np.repeat(np.arange(len(ranges.low)), np.diff(ranges.slot_off))
     for s in range(len(every.above.off) - 1):
         for column in every.above.column[every.above.off[s] : every.above.off[s + 1]].tolist():
             for weight in every.order[every.first[column] : every.first[column + 1]].tolist():

@@ -13,9 +13,8 @@ from template_cases import Case
 from training_cases import objective_of, problem_of
 
 from dcrfdsl.criteria.competing_labellings import (
-    competitor_search,
-    constrained_decoder_of,
     unpacked_data_excluding_gold,
+    wrong_labelling_search,
 )
 from dcrfdsl.criteria.error_counts import smoothing_of
 from dcrfdsl.criteria.judged_spans import judged_positions, judged_segments
@@ -87,12 +86,8 @@ def decoded_counter(problem: Any, settings: Any) -> ConstrainedCounter:
         if is_measure else judged_positions(v, codes[v], off, loss)
         for v in variables
     ]  # fmt: skip
-    return ConstrainedCounter(
-        constrained_decoder_of(problem, inference, variables), codes, off,
-        problem.graph.cards[: problem.graph.num_labels], judged, [states[v] for v in variables],
-        smoothing_of(settings.criterion),
-        competitor_search(problem, inference, variables) if is_measure else None, problem.workers, False,
-    )  # fmt: skip
+    smoothing = smoothing_of(settings.criterion)
+    return ConstrainedCounter(problem, judged, inference, smoothing, find_false=is_measure)
 
 
 def best_scores_excluding_gold(problem: Any, weights: Any) -> Any:
@@ -121,11 +116,11 @@ def test_max_marginals_count_what_constrained_decoding_counts(name: str, loss: s
 def test_the_best_wrong_labelling_is_that_of_the_graph_without_right_ones(name: str) -> None:
     problem, settings = problem_of(CASES[name], "hmsvm", "train.infer=exact")
     variables = list(range(problem.graph.num_labels))
-    search, data = competitor_search(problem, problem.inference(settings), variables), None
+    search, data = wrong_labelling_search(problem, problem.inference(settings), variables), None
     for seed, scale in enumerate((0.5, 3.0, 30.0)):
         weights = np.random.default_rng(seed).normal(0.0, scale, problem.parameters.num_weights)
         weights[: len(weights) // 2] += scale * problem.counts[: len(weights) // 2].clip(0, 1)
-        found = search.best_wrong(weights)
+        found = search.best(weights)
         data = problem.bind_plain(programs=True)
         scores = score_sequences(data, np.ascontiguousarray(found.T).ravel(), data.potentials(weights), problem.workers)
         expected = best_scores_excluding_gold(problem, weights)

@@ -90,7 +90,8 @@ class Scripted(Objective):
     def moved(self, number: int) -> None:
         pass
 
-    def perceptron_schedule(self) -> PerceptronSchedule:
+    @property
+    def schedule(self) -> PerceptronSchedule:
         return PerceptronSchedule(4, self.average, vote=False, voters=None, seed=5)
 
     def value_and_gradient(self, weights: Floats) -> tuple[float, Floats]:

@@ -187,7 +187,7 @@ def test_batches_of_pieces_sum_to_the_objective(name: str, criterion: PieceSetti
     case = CASES[name]
     given, weights = supervised(replace(case, sentences=case.sentences * (70 // len(case.sentences) + 1)))
     built = build_pieces(given, TrainSettings(criterion=criterion))
-    objectives = [part.objective for part in built.apart] if isinstance(built, IndependentPieces) else [built]
+    objectives = [objective for _, objective in built.apart] if isinstance(built, IndependentPieces) else [built]
     for objective, own in zip(objectives, numbers_of(built), strict=True):
         value, gradient = objective.value_and_gradient(weights[own])
         batches = objective.batches(size)
@@ -209,7 +209,7 @@ def test_batches_of_pieces_sum_to_the_objective(name: str, criterion: PieceSetti
 
 def numbers_of(built: PieceObjective | IndependentPieces) -> list[np.ndarray]:
     return (
-        [part.weight_numbers for part in built.apart]
+        [numbers for numbers, _ in built.apart]
         if isinstance(built, IndependentPieces)
         else [np.arange(built.num_weights)]
     )

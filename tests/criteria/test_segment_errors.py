@@ -21,7 +21,7 @@ from mce_cases import (
 from piece_twin import supervised
 from template_cases import CASES, Case
 
-from dcrfdsl.criteria.error_counts import MEASURES, Counts
+from dcrfdsl.criteria.error_counts import MEASURES
 from dcrfdsl.criteria.mce_objective import build_mce
 from dcrfdsl.data import corpus_from_rows
 from dcrfdsl.foundation import DcrfError
@@ -233,8 +233,8 @@ def test_training_is_the_same_for_any_number_of_threads(psi: str) -> None:
 @pytest.mark.parametrize("found", [0.0, 1e-200])
 def test_weights_that_find_nothing_are_worse_than_all_others_and_lead_nowhere(name: str, found: float) -> None:
     measure = MEASURES[name](MceSettings())
-    assert measure(Counts(0, -found, 2.0)) == (math.inf, 0.0, 0.0)
-    assert measure(Counts(3, 2.9, 2.0)).value < math.inf
+    assert measure(0, -found, 2.0) == (math.inf, 0.0, 0.0)
+    assert measure(3, 2.9, 2.0).value < math.inf
 
 
 @pytest.mark.long

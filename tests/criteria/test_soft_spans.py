@@ -111,7 +111,7 @@ def test_moves_that_are_the_same_everywhere_are_a_special_case(loss: str) -> Non
     assert isinstance(counter, SpanCounter) and isinstance(counter._runs, ChainRuns)
     weights = np.random.default_rng(4).normal(0.0, 0.8, objective.num_weights)
     value, gradient = objective.value_and_gradient(weights)
-    objective.counter = SpanCounter(counter.data, LinkedChains, counter._labelling, counter._judging, given.workers)
+    objective.counter = SpanCounter(counter.data, LinkedChains, counter.labelling, counter.judging, given.workers)
     other, other_gradient = objective.value_and_gradient(weights)
     assert other == pytest.approx(value, rel=1e-12)
     np.testing.assert_allclose(other_gradient, gradient, rtol=1e-9, atol=1e-12)

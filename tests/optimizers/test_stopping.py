@@ -165,8 +165,7 @@ class Plain(Objective):
 class Mistakes(Plain):
     """The same as the loss of a perceptron."""
 
-    def perceptron_schedule(self) -> PerceptronSchedule:
-        return PerceptronSchedule(5, average=False, vote=False, voters=None, seed=0)
+    schedule = PerceptronSchedule(5, average=False, vote=False, voters=None, seed=0)
 
 
 class Scaled(Plain):

@@ -32,9 +32,7 @@ class Source:
 
     @cached_property
     def line_starts(self) -> list[int]:
-        starts = [0]
-        starts.extend(i + 1 for i, char in enumerate(self.text) if char == "\n")
-        return starts
+        return [0, *(i + 1 for i, char in enumerate(self.text) if char == "\n")]
 
     def position(self, offset: int) -> tuple[int, int]:
         """Line and column, both counted from 1, of a character offset."""
@@ -186,7 +184,8 @@ def render(diagnostic: Diagnostic) -> str:
     elif diagnostic.location is not None:
         lines.append(f"  --> {printable(diagnostic.location)}")
     if diagnostic.help:
-        gutter = _gutter(diagnostic)
+        labels = (diagnostic.primary, *diagnostic.secondary) if diagnostic.primary is not None else ()
+        gutter = " " * (2 + max((len(str(label.span.line)) for label in labels), default=0))  # `=` below the bars
         first, *rest = map(_bounded, diagnostic.help.split("\n"))
         lines.append(f"{gutter}= help: {first}")
         lines.extend(f"{gutter}        {more}" for more in rest)
@@ -198,14 +197,6 @@ def _bounded(text: str) -> str:
     if len(text) > LONGEST_MESSAGE:
         text = f"{text[: LONGEST_MESSAGE // 2]} … {text[-LONGEST_MESSAGE // 4 :]}"
     return printable(text)
-
-
-def _gutter(diagnostic: Diagnostic) -> str:
-    """The text before `= help`, which puts `=` into the column of the bars."""
-    if diagnostic.primary is None:
-        return "  "
-    labels = (diagnostic.primary, *diagnostic.secondary)
-    return " " * (2 + max(len(str(label.span.line)) for label in labels))
 
 
 def _render_places(primary: Label, secondary: Sequence[Label]) -> list[str]:
@@ -293,16 +284,12 @@ def word_instead(diagnostic: Diagnostic, text: str) -> tuple[int, int, str] | No
     new = match[1]
     if _ONE_WORD.fullmatch(text) and "=" not in new.strip("="):
         return 0, len(text), new
-    quoted = sorted(set(_QUOTED.findall(diagnostic.message)) - {new}, key=lambda word: _likeness(word, new))
-    for word in reversed(quoted):
+    quoted = set(_QUOTED.findall(diagnostic.message)) - {new}
+    for word in sorted(quoted, key=lambda word: (SequenceMatcher(None, word, new).ratio(), word), reverse=True):
         places = [found.start() for found in re.finditer(rf"(?<!\w){re.escape(word)}(?!\w)", text)]
         if len(places) == 1:
             return places[0], places[0] + len(word), new
     return None
-
-
-def _likeness(word: str, other: str) -> tuple[float, str]:
-    return SequenceMatcher(None, word, other).ratio(), word
 
 
 def quick_fix(diagnostic: Diagnostic) -> QuickFix | None:
@@ -310,8 +297,7 @@ def quick_fix(diagnostic: Diagnostic) -> QuickFix | None:
     if diagnostic.primary is None:
         return None
     span = diagnostic.primary.span
-    found = word_instead(diagnostic, span.text)
-    if found is None:
+    if (found := word_instead(diagnostic, span.text)) is None:
         return None
     first, last, new = found
     return QuickFix(Span(span.source, span.start + first, span.start + last), new)

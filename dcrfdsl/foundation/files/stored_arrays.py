@@ -92,13 +92,8 @@ def check_offsets(off: Offsets, end: int, name: str) -> None:
 def check_within(numbers: NDArray[Any], low: int, high: int, name: str) -> None:
     """`IncompatibleState` unless all numbers are at least `low` and below `high`."""
     if numbers.size and (numbers.min() < low or numbers.max() >= high):
-        raise IncompatibleState(
-            f"`{name}` has the number {_outside(numbers, low, high)}, expected {low:,} to {high - 1:,}"
-        )
-
-
-def _outside(numbers: NDArray[Any], low: int, high: int) -> int:
-    return int(numbers[(numbers < low) | (numbers >= high)].ravel()[0])
+        outside = int(numbers[(numbers < low) | (numbers >= high)].ravel()[0])
+        raise IncompatibleState(f"`{name}` has the number {outside}, expected {low:,} to {high - 1:,}")
 
 
 def check_finite(numbers: Floats, name: str) -> None:

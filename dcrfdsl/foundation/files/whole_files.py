@@ -32,9 +32,15 @@ def write_whole(path: str | Path, parts: Iterable[Bytes]) -> None:
     """
     ensure_writable(path)
     target = Path(os.path.realpath(path))
-    in_place = target.exists() and not target.is_file()
     with clear_os_errors(path, WRITING):
-        (_write_through if in_place else _write_and_rename)(target, parts)
+        if target.is_file() or not target.exists():
+            _write_and_rename(target, parts)
+            return
+        descriptor = os.open(target, os.O_WRONLY | BINARY)
+        try:
+            _write_all(descriptor, parts)
+        finally:
+            os.close(descriptor)
 
 
 def ensure_writable(path: str | Path) -> None:
@@ -153,14 +159,6 @@ def _remove_leftovers(directory: Path) -> None:
                     path.unlink()
             finally:
                 os.close(descriptor)
-
-
-def _write_through(target: Path, parts: Iterable[Bytes]) -> None:
-    descriptor = os.open(target, os.O_WRONLY | BINARY)
-    try:
-        _write_all(descriptor, parts)
-    finally:
-        os.close(descriptor)
 
 
 def _write_all(descriptor: int, parts: Iterable[Bytes]) -> None:

@@ -40,8 +40,11 @@ def notebook_style() -> str:
         f"@media (prefers-color-scheme: dark){{.dcrf{{{dark}}}}}",
         f"{_each(_LIGHT, ' .dcrf')}{{{light}}}",
         f"{_each(_DARK, ' .dcrf')}{{{dark}}}",
-        *(_within(*rule) for text in (sheet, _sheet("notebook.css")) for rule in _rules(text)),
     ]
+    for selectors, body in (rule for text in (sheet, _sheet("notebook.css")) for rule in _rules(text)):
+        # the class comes twice, so that a rule wins over a notebook's own
+        inner = ",".join(f".dcrf.dcrf {selector.strip()}" for selector in selectors.split(","))
+        rules.append(f"{inner}{{{body}}}")
     return "\n".join(rules)
 
 
@@ -53,11 +56,6 @@ def _rules(sheet: str) -> list[tuple[str, str]]:
     """Selectors and declarations of each rule but that of the palette."""
     plain = re.sub(r"/\*.*?\*/", "", sheet, flags=re.DOTALL)
     return [(names.strip(), " ".join(body.split())) for names, body in _RULE.findall(plain) if ":root" not in names]
-
-
-def _within(selectors: str, body: str) -> str:
-    """The rule for what stands in an output. The class comes twice, so that it wins over a notebook's own rules."""
-    return f"{','.join(f'.dcrf.dcrf {selector.strip()}' for selector in selectors.split(','))}{{{body}}}"
 
 
 def _sheet(name: str) -> str:

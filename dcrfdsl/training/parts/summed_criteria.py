@@ -26,7 +26,7 @@ from ...features import FeatureExtractor
 from ...foundation import Floats, data_error
 from ...inference import RunStatus, Workers
 from ...kernels.optimization import Cuts
-from ...optimizers import MarginProblem, PartedPasses, PassOfPart, concatenate_cuts, perceptron_pass
+from ...optimizers import MarginProblem, PartedPasses, PassOfPart, PerceptronSchedule, concatenate_cuts, perceptron_pass
 from ...semantics import TrainSettings
 from .part_files import read_compiled
 from .part_runners import PartRunner
@@ -223,9 +223,10 @@ class SummedPerceptron(SummedCriterion, PartedPasses):
     """The loss of all parts."""
 
     solver = "mixed_perceptron"
+    schedule: PerceptronSchedule
 
     def _take_from(self, first: Criterion) -> None:
-        schedule = first.perceptron_schedule()
+        schedule = first.schedule
         assert schedule is not None
         self.schedule = schedule
 
