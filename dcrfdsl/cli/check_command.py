@@ -259,11 +259,6 @@ def _explain(slug: str) -> None:
 # passes of the compiler ----------------------------------------------------------------------------------------------
 
 
-def _specification(resolved: Resolved, stage: str | None, folder: Path) -> str:
-    """The specification as JSON; `dcrfdsl schema model` describes it."""
-    return json.dumps(resolved.spec.model_dump(mode="json"), indent=2, ensure_ascii=False) + "\n"
-
-
 def _written_out(resolved: Resolved, stage: str | None, folder: Path) -> str:
     """The template without `use`, shorthands and windows, and with its defaults."""
     from ..semantics import expanded, to_text, with_defaults, without_windows
@@ -304,7 +299,8 @@ def _cliques(resolved: Resolved, stage: str | None, folder: Path) -> str:
 # By their names on the command line: functions of a template that the checker accepts, of the stage that runs, and of
 # the folder that paths are relative to. The tree, `ast`, is that of a text.
 PASSES: Mapping[str, Callable[[Resolved, str | None, Path], str]] = {
-    "spec": _specification,
+    # as JSON, which `dcrfdsl schema model` describes
+    "spec": lambda found, *_: json.dumps(found.spec.model_dump(mode="json"), indent=2, ensure_ascii=False) + "\n",
     "expanded": _written_out,
     "graph": _cliques,
 }

@@ -9,17 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from ..foundation import json_text, printable
-from .command_files import (
-    STDIN,
-    Output,
-    data_files,
-    data_statement,
-    files_of_template,
-    read_features,
-    read_gold,
-    refuse_clash,
-    resolved_template,
-)
+from . import command_files
 from .console import Talk, print_diagnostics, refuse
 from .options import (
     MOST_JOBS,
@@ -104,7 +94,7 @@ def cv(options: CvOptions) -> None:
     from ..semantics import check_or_raise
     from .inference_notes import announce_compiling
 
-    talk, registered = Talk(options.quiet), read_features(options.features)
+    talk, registered = Talk(options.quiet), command_files.read_features(options.features)
     templates = _templates(options)
     for stage, resolved in templates.items():
         check_or_raise(resolved, stage=stage, registered=registered)
@@ -129,7 +119,7 @@ def cv(options: CvOptions) -> None:
             found.append(training.run(plan, _said(options, stage, talk)))
     try:
         if options.output is not None:
-            _write(options, data_statement(next(iter(templates.values())).spec), found[0])
+            _write(options, command_files.data_statement(next(iter(templates.values())).spec), found[0])
             talk(f"{options.output} written")
     finally:  # scores took all trainings, and a full disk is no reason to lose them
         if options.as_json:
@@ -139,7 +129,9 @@ def cv(options: CvOptions) -> None:
 
 
 def _gold(options: CvOptions, spec: ModelSpec, talk: Talk) -> Corpus:
-    corpora = [read_gold(file, spec, talk, trains=True) for file in data_files(options.data)]
+    corpora = [
+        command_files.read_gold(file, spec, talk, trains=True) for file in command_files.data_files(options.data)
+    ]
     if len(corpora) == 1:
         return corpora[0]
     from ..training import joined_corpora
@@ -153,29 +145,34 @@ def _refuse_unusable(options: CvOptions) -> None:
 
     if options.stages and options.stage:
         refuse("idle-option", "`--stages` runs all stages, so `--stage` chooses nothing", "leave one of them out")
-    if options.template == STDIN:
+    if options.template == command_files.STDIN:
         refuse("idle-option", "`cv` reads the template once for each stage, and stdin can be read once", "give a file")
     if options.output is None:
         return
     if options.stages or len(options.stage or ()) > 1:
         message = "`-o` writes the predictions of one stage, and there are several"
         refuse("idle-option", message, "name one by `--stage`")
-    if STDIN in options.data:
+    if command_files.STDIN in options.data:
         refuse("idle-option", "`-o` reads the data twice, and stdin can be read once", "give the data as a file")
-    refuse_clash([Output("-o", options.output)], (options.template, *options.data, *(options.features or ())))
+    command_files.refuse_clash(
+        [command_files.Output("-o", options.output)], (options.template, *options.data, *(options.features or ()))
+    )
     ensure_writable(options.output)
 
 
 def _templates(options: CvOptions) -> dict[str | None, Resolved]:
     """The stages to run, None for the last one, each with the template: in `--set` `train` is the stage that runs."""
     asked: list[str | None] = list(options.stage) if options.stage else [None]
-    first = resolved_template(options.template, options.set_, asked[0], options.data[0])
-    refuse_clash([Output("-o", options.output)], files_of_template(first))
+    first = command_files.resolved_template(options.template, options.set_, asked[0], options.data[0])
+    command_files.refuse_clash([command_files.Output("-o", options.output)], command_files.files_of_template(first))
     if options.stages:
         asked = list(first.spec.stage_numbers) or [None]
     if len(asked) == 1:
         return {asked[0]: first}
-    return {stage: resolved_template(options.template, options.set_, stage, options.data[0]) for stage in asked}
+    return {
+        stage: command_files.resolved_template(options.template, options.set_, stage, options.data[0])
+        for stage in asked
+    }
 
 
 def _said(options: CvOptions, stage: str | None, talk: Talk) -> Callable[[Fold], None]:
@@ -204,7 +201,7 @@ def _write(options: CvOptions, data: DataSpec, found: CrossValidation) -> None:
 
     data = with_gold_kept(data)
     output, done, pieces = TaggedOutput(data), 0, []
-    labels, files = list(found.predictions), data_files(options.data)
+    labels, files = list(found.predictions), command_files.data_files(options.data)
     for chunk in chain.from_iterable(stream_corpus(file, data, required=labels, flush=False) for file in files):
         last = done + chunk.corpus.num_tokens
         pieces.append(output.write(chunk, {label: texts[done:last] for label, texts in found.predictions.items()}))

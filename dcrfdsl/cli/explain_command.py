@@ -120,7 +120,7 @@ def described(entry: ReferenceEntry) -> str:
     if entry.settings:
         lines.append("")
         for setting in entry.settings:
-            lines += [f"  {setting.name}  {_facts(setting)}".rstrip(), *_indented([setting.meaning], 6)]
+            lines += [f"  {setting.name}  {setting.facts}".rstrip(), *_indented([setting.meaning], 6)]
     settings = "Its settings, written out"
     for title, text in (("Example", entry.example), (settings, entry.written_out), ("Grammar", entry.grammar)):
         if text:
@@ -140,16 +140,9 @@ def _setting_lines(name: str, settings: Sequence[tuple[str, SettingEntry]]) -> I
     yield f"setting {name}"
     for setting, owners in holders.items():
         yield ""
-        yield from _indented([f"of {', '.join(owners)}: {_facts(setting)}"])
+        yield from _indented([f"of {', '.join(owners)}: {setting.facts}"])
         yield from _indented([setting.meaning], 6)
         yield from (f"          {line}" for line in setting.example.splitlines())
-
-
-def _facts(setting: SettingEntry) -> str:
-    """Type, default, limits and unit."""
-    default = setting.default if setting.default in ("", "required") else f"default {setting.default}"
-    facts = [setting.type, setting.limits, default, setting.unit]
-    return ", ".join(filter(None, facts))
 
 
 def _indented(paragraphs: Iterable[str], by: int = 2) -> list[str]:

@@ -11,17 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
 import click
 
-from .command_files import (
-    Output,
-    files_of_template,
-    load_model,
-    read_features,
-    read_gold,
-    read_sentence,
-    refuse_clash,
-    refuse_sentence,
-    resolved_template,
-)
+from . import command_files
 from .console import Talk, refuse
 from .options import Argument, Features, Option, OutputOrStdout, Quiet, SetPaths, StageName, is_stdout
 
@@ -72,14 +62,14 @@ def unroll(
 
     talk = Talk(quiet)
     output = None if is_stdout(output) else output
-    refuse_clash([Output("-o", output)], (template, data, *(features or ())))
+    command_files.refuse_clash([command_files.Output("-o", output)], (template, data, *(features or ())))
     if header_of(template) is not None:
         if set_:
             raise click.BadParameter("--set changes a template, and a model has been trained")
         unrolled = _of_model(template, data, sentence, features)
     else:
-        resolved = resolved_template(template, set_, stage, data)
-        refuse_clash([Output("-o", output)], files_of_template(resolved))
+        resolved = command_files.resolved_template(template, set_, stage, data)
+        command_files.refuse_clash([command_files.Output("-o", output)], command_files.files_of_template(resolved))
         unrolled = _of_template(resolved, data, sentence, stage, features, talk)
     endings: dict[str, Format] = {".svg": "svg", ".dot": "dot", ".gv": "dot", ".uai": "uai"}
     chosen = format or endings.get(output.suffix if output else "", "text")
@@ -156,12 +146,12 @@ def _of_template(
     from ..semantics import check_or_raise
     from ..training import assemble
 
-    registered = read_features(features)
+    registered = command_files.read_features(features)
     spec = resolved.spec
     check_or_raise(resolved, stage=stage, registered=registered)
-    corpus = read_gold(data, spec, talk)
+    corpus = command_files.read_gold(data, spec, talk)
     if sentence > corpus.num_sentences:
-        refuse_sentence(data, corpus.num_sentences, sentence)
+        command_files.refuse_sentence(data, corpus.num_sentences, sentence)
     made = assemble(spec, corpus, resolved.directories, registered)
 
     def weights() -> tuple[Parameters, Floats]:
@@ -173,8 +163,8 @@ def _of_template(
 
 def _of_model(path: str, data: str, sentence: int, features: list[str] | None) -> _Unrolled:
     """By a model, at its weights times its temperature: what probabilities are of."""
-    model = load_model(path, read_features(features))
-    corpus = read_sentence(data, model.spec, sentence)
+    model = command_files.load_model(path, command_files.read_features(features))
+    corpus = command_files.read_sentence(data, model.spec, sentence)
     rows, relations = model.prepare(corpus).structure.features(corpus)
     return _Unrolled(
         model.spec, model.graph, corpus, 0, model.extractor, rows, relations,

@@ -22,6 +22,7 @@ class InternedColumn:
 
     codes: [N] int32, an index into `values` for each token.
     values: the distinct texts, in order of first appearance.
+    holds: what the column holds, in words.
 
     >>> corpus.text_column("word").text(4)
     'Oxford'
@@ -30,7 +31,7 @@ class InternedColumn:
     codes: Codes  #          [N]      index into `values`
     values: Sequence[str]  # [V]      distinct texts, in order of first appearance
 
-    holds: ClassVar[str] = "texts"  # what the column holds, in words
+    holds: ClassVar[str] = "texts"
 
     def text(self, token: int) -> str:
         """The text of a token.
@@ -91,6 +92,7 @@ class BagColumn:
     codes: [M] int32, an index into `names` for each item; a token has a name once at most.
     weights: [M] float64, finite; or [0] if every weight is 1.
     names: the distinct names, in order of first appearance.
+    holds: what the column holds, in words.
 
     A name that a token lacks is no feature there. `dict` of a token's items:
 

@@ -19,12 +19,9 @@ def word_column(corpus: Corpus, labels: Collection[str]) -> str | None:
     """The first column of texts that is no label; None if there is none, or if its values are numbers, as times are."""
     for name, column in corpus.columns.items():
         if isinstance(column, InternedColumn) and name not in labels:
-            return None if _are_numbers(column.values) else name
+            values = column.values
+            return None if len(values) > FEW and all(map(_is_number, islice(values, ENOUGH))) else name
     return None
-
-
-def _are_numbers(values: Sequence[str]) -> bool:
-    return len(values) > FEW and all(map(_is_number, islice(values, ENOUGH)))
 
 
 def _is_number(text: str) -> bool:

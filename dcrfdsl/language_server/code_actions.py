@@ -270,8 +270,11 @@ def _items(placed: Placed) -> list[tuple[int, int]]:
 def _expand(template: Template, placed: Placed, resolved: Resolved | None) -> Iterator[CodeAction]:
     """`memm` and its like as the pieces that they stand for; as `dcrfdsl check --expand`, in place."""
     statement = placed.facts.statement
-    if not isinstance(statement, Stage) or statement.criterion.name not in PIECES or _names_pieces(statement):
+    if not isinstance(statement, Stage) or statement.criterion.name not in PIECES:
         return
+    has_unnamed = any(one.name is None for one in statement.criterion.arguments)
+    if has_unnamed and CRITERIA[statement.criterion.name].names == "pieces":
+        return  # `piecewise(a, b)` has its pieces already
     label = statement.label
     if resolved is None or any(one.severity == "error" for one in check(resolved, stage=label, registered=None)):
         return
@@ -286,10 +289,3 @@ def _expand(template: Template, placed: Placed, resolved: Resolved | None) -> It
     text = "\n".join([*pieces, statement_text(stage)])
     edit = Edit(placed.start, placed.end, text)
     yield CodeAction(f"Write out the pieces of `{statement.criterion.name}`", {template.path: (edit,)}, kind=EXPAND)
-
-
-def _names_pieces(statement: Stage) -> bool:
-    """`piecewise(a, b)` has its pieces already."""
-    criterion = CRITERIA[statement.criterion.name]
-    unnamed = (one.name is None for one in statement.criterion.arguments)
-    return criterion.names == "pieces" and any(unnamed)

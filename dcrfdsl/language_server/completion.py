@@ -10,25 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import TypeAlias
 
 from ..semantics import FORMATS, ReferenceEntry, SettingEntry
 from ..syntax import SHAPES
+from . import cursor_context as cursor
 from .answers import Proposal
-from .cursor_context import (
-    WITH_OPTIONS,
-    CursorContext,
-    context_at,
-    entries_of,
-    entry_markdown,
-    facts_of_setting,
-    kinds_here,
-    setting_markdown,
-    settings_here,
-    values_of,
-)
 from .editor_text import STATE, is_name
 from .template_index import Declaration, Names, Placed, Template, Workspace, states_of
 
@@ -42,7 +31,7 @@ class CursorPlace:
 
     template: Template
     placed: Placed
-    context: CursorContext
+    context: cursor.CursorContext
     names: Names
     workspace: Workspace
     learned: Mapping[str, Sequence[str]]
@@ -58,7 +47,7 @@ Proposer: TypeAlias = Callable[[CursorPlace], Iterator[Proposal]]
 def of_entries(entries: Iterable[ReferenceEntry], rank: int = RANK_WORDS) -> Iterator[Proposal]:
     for entry in entries:
         if is_name(entry.name) and not entry.name.isupper():
-            yield Proposal(entry.name, entry.kind, entry.usage, entry_markdown(entry), rank=rank)
+            yield Proposal(entry.name, entry.kind, entry.usage, cursor.entry_markdown(entry), rank=rank)
 
 
 def of_names(place: CursorPlace, *kinds: str) -> Iterator[Proposal]:
@@ -79,7 +68,7 @@ def of_settings(settings: Iterable[SettingEntry]) -> Iterator[Proposal]:
     for setting in settings:
         default = setting.default if setting.default not in ("", "required") else "…"
         yield Proposal(
-            setting.name, "setting", f"= {default}", setting_markdown(setting), f"{setting.name} = ", RANK_WORDS
+            setting.name, "setting", f"= {default}", cursor.setting_markdown(setting), f"{setting.name} = ", RANK_WORDS
         )
 
 
@@ -129,7 +118,7 @@ BEFORE_OPERAND = frozenset(
 def _clauses_of(keyword: str) -> Iterator[str]:
     """The words that may follow the head of a statement, up to a `=`, behind which it depends on the value."""
     for part in SHAPES[keyword]:
-        if part.before and (part.form != "with" or keyword in WITH_OPTIONS):
+        if part.before and (part.form != "with" or keyword in cursor.WITH_OPTIONS):
             yield part.before
         if part.before == "=":
             return
@@ -154,12 +143,12 @@ def propose(template: Template, offset: int, workspace: Workspace, learned: Mapp
     placed = template.at(offset)
     if placed is None or placed.start >= line:
         if word.strip() == word and (word == "" or word.isalnum()) and (placed is None or placed.start == line):
-            return Proposals(tuple(of_entries(entries_of("statement"))), line, offset)
+            return Proposals(tuple(of_entries(cursor.entries_of("statement"))), line, offset)
         if placed is None:
             return Proposals((), offset, offset)
     # The cursor may stand below the last line of the statement, where its block goes on.
     text = template.text[placed.start : max(placed.end, offset)]
-    context = context_at(text, offset - placed.start)
+    context = cursor.context_at(text, offset - placed.start)
     place = CursorPlace(template, placed, context, workspace.names(template), workspace, learned)
     items: dict[str, Proposal] = {}
     for item in _items(place):
@@ -211,7 +200,7 @@ def _terms(place: CursorPlace) -> Iterator[Proposal]:
         in_scope = declaration.placed is not place.placed or kind == "memory"
         if in_scope and (kind != "feature group" or place.context.clause == ":"):
             yield named(declaration)
-    yield from of_entries(entries_of("feature function"))
+    yield from of_entries(cursor.entries_of("feature function"))
     for name in place.workspace.registered:
         yield Proposal(name, "feature function", "a function of your own", rank=RANK_WORDS)
     yield from of_words(("not",))
@@ -249,9 +238,9 @@ def _in_brackets(place: CursorPlace) -> Iterator[Proposal]:
         yield from _positions(place)
     elif place.keyword == "data" and not (call.key and call.key != ":"):
         if call.key == ":":
-            yield from of_entries(entries_of("column type"))
+            yield from of_entries(cursor.entries_of("column type"))
         else:
-            yield from of_settings(settings_here(context))
+            yield from of_settings(cursor.settings_here(context))
             data_format = FORMATS.get(call.callee)
             yield from of_words((data_format.sources or ()) if data_format else (), "a column of the format")
     elif call.key:
@@ -262,7 +251,7 @@ def _in_brackets(place: CursorPlace) -> Iterator[Proposal]:
     elif context.clause == "in":
         yield from of_names(place, "label", "latent variable") if call.callee == "states" else ()
     else:
-        of_call = settings_here(context)
+        of_call = cursor.settings_here(context)
         if place.keyword not in ("train", "infer", "decode", "let") and context.clause != "with":
             yield from _expression(place)
             yield from of_settings(one for one in of_call if one.type == "`yes` or `no`")
@@ -279,7 +268,7 @@ def _named_by(place: CursorPlace, settings: Sequence[SettingEntry]) -> Iterator[
     for setting in settings:
         yield from of_names(place, *kinds.get(setting.name, ()))
         if setting.name == "criteria":
-            yield from of_entries(entries_of("training criterion"))
+            yield from of_entries(cursor.entries_of("training criterion"))
 
 
 def _in_braces(place: CursorPlace) -> str:
@@ -309,22 +298,22 @@ def _positions(place: CursorPlace) -> Iterator[Proposal]:
 
 def _setting_values(place: CursorPlace, key: str) -> Iterator[Proposal]:
     first = key.partition(".")[0]
-    settings = [one for one in settings_here(place.context) if one.name.partition(".")[0] == first]
+    settings = [one for one in cursor.settings_here(place.context) if one.name.partition(".")[0] == first]
     if first == "others" and len(place.context.before) > 1:
         yield from of_states(place, place.context.before[1].text)
         return
-    kinds = kinds_here(place.context)
-    methods = {proposal.label: proposal for proposal in of_entries(entries_of(*kinds))} if kinds else {}
+    kinds = cursor.kinds_here(place.context)
+    methods = {proposal.label: proposal for proposal in of_entries(cursor.entries_of(*kinds))} if kinds else {}
     for setting in settings:
-        for value in values_of(setting):
+        for value in cursor.values_of(setting):
             detail = f"of {setting.name}{', the default' if value == setting.default else ''}"
             yield methods.get(value) or Proposal(value, "value", detail, setting.meaning, rank=RANK_WORDS)
-        if not values_of(setting):
+        if not cursor.values_of(setting):
             yield from of_names(place, *NAMED_VALUES.get(first, ("constant",)))
             if setting.default and is_name(setting.default) and setting.default not in ("none", "required"):
                 yield Proposal(setting.default, "value", "the default", setting.meaning, rank=RANK_WORDS)
             elif setting.default and setting.default[0].isdigit():
-                yield Proposal(setting.default, "value", f"the default; {facts_of_setting(setting)}", setting.meaning)
+                yield Proposal(setting.default, "value", f"the default; {setting.facts}", setting.meaning)
 
 
 NAMED_VALUES: Mapping[str, tuple[str, ...]] = {"mean": ("clique",), "by": ("stage", "view")}
@@ -343,7 +332,7 @@ def _in_head(place: CursorPlace) -> Iterator[Proposal]:
 
 
 def _kinds(*kinds: str) -> Proposer:
-    return lambda place: of_entries(entries_of(*kinds))
+    return lambda place: of_entries(cursor.entries_of(*kinds))
 
 
 def _names_of(*kinds: str) -> Proposer:
@@ -364,27 +353,18 @@ def _after(word: str, propose_value: Proposer) -> Proposer:
 def _options(place: CursorPlace) -> Iterator[Proposal]:
     if place.context.last in ("with", ",") or place.context.new_item:
         written = {word.text for word in place.context.before}
-        yield from of_settings(one for one in settings_here(place.context) if one.name not in written)
+        yield from of_settings(one for one in cursor.settings_here(place.context) if one.name not in written)
     else:
         yield from of_words(_clauses_left(place))
 
 
 def _block_settings(place: CursorPlace) -> Iterator[Proposal]:
     if place.context.new_item or place.context.last in (":", ","):
-        for setting in settings_here(place.context):
+        for setting in cursor.settings_here(place.context):
             first, dot, _ = setting.name.partition(".")  # `prior.CLIQUE`
             cliques = [one.declared.name for one in place.names.of_kind("clique")]
             names = [f"{first}.{clique}" for clique in cliques] if dot else [setting.name]
             yield from of_settings(replace(setting, name=name) for name in names)
-
-
-def _members(place: CursorPlace) -> Iterator[Proposal]:
-    yield from of_names(place, "clique")
-    yield from of_words(("locked",))
-
-
-def _let(place: CursorPlace) -> Iterator[Proposal]:
-    return of_names(place, "constant") if place.context.last == "=" else of_words(("tune",))
 
 
 HEADS: Mapping[str, Proposer] = {
@@ -410,11 +390,11 @@ CLAUSES: Mapping[tuple[str, str], Proposer] = {
     },
     **{(keyword, "="): _expression for keyword in ("memory", "view")},
     ("label", "for"): _after("for", lambda place: of_words(("sentence",))),
-    ("piece", ":"): _members,
+    ("piece", ":"): lambda place: chain(of_names(place, "clique"), of_words(("locked",))),
     ("piece", "over"): _names_of("label", "latent variable"),
     ("train", "after"): _names_of("stage"),
     ("evaluate", ":"): _kinds("metric"),
-    ("let", "="): _let,
+    ("let", "="): lambda place: of_names(place, "constant") if place.context.last == "=" else of_words(("tune",)),
     ("let", "tune"): _kinds("search range"),
     ("memory", "initially"): lambda place: of_states(place, place.context.before[1].text),
     ("segment", "up"): lambda place: of_words(("to",)),

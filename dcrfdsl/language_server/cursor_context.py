@@ -254,13 +254,8 @@ def values_of(setting: SettingEntry) -> tuple[str, ...]:
     return tuple(QUOTED.findall(setting.type))
 
 
-def facts_of_setting(setting: SettingEntry) -> str:
-    default = setting.default if setting.default in ("", "required") else f"default {setting.default}"
-    return ", ".join(filter(None, [setting.type, setting.limits, default, setting.unit]))
-
-
 def setting_markdown(setting: SettingEntry) -> str:
-    lines = [f"**{setting.name}** · {facts_of_setting(setting)}", setting.meaning]
+    lines = [f"**{setting.name}** · {setting.facts}", setting.meaning]
     return "\n\n".join([*filter(None, lines), *_code(setting.example)])
 
 
@@ -276,7 +271,7 @@ def _paragraphs(entry: ReferenceEntry) -> Iterator[str]:
     if entry.text:
         yield entry.text
     if entry.settings:
-        yield "\n".join(f"* `{one.name}` ({facts_of_setting(one)}): {one.meaning}" for one in entry.settings)
+        yield "\n".join(f"* `{one.name}` ({one.facts}): {one.meaning}" for one in entry.settings)
     yield from _code(entry.example)
     if entry.source:
         yield f"Source: {entry.source}"

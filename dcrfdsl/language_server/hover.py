@@ -14,20 +14,8 @@ from collections.abc import Iterator, Sequence
 
 from ..semantics import ReferenceEntry
 from ..syntax import CLAUSE_WORDS, CliqueSpec
+from . import cursor_context as cursor
 from .answers import HoverText, InlayText, SignatureText
-from .cursor_context import (
-    OpenCall,
-    callee_kinds,
-    context_at,
-    entry_markdown,
-    entry_named,
-    entry_of,
-    facts_of_setting,
-    kinds_here,
-    setting_markdown,
-    settings_here,
-    values_of,
-)
 from .data_costs import CostReport
 from .editor_text import Word
 from .name_navigation import name_at
@@ -89,19 +77,19 @@ def _of_word(placed: Placed, word: Word, workspace: Workspace) -> str | None:
         return _entry(word.text, "statement")
     if word.kind == "mark":
         return _entry(word.text, "test")
-    context = context_at(placed.facts.text, word.start)
-    for setting in settings_here(context):
+    context = cursor.context_at(placed.facts.text, word.start)
+    for setting in cursor.settings_here(context):
         if setting.name.partition(".")[0] == word.text and re.match(r"\s*(?:\.|=(?!=))", placed.facts.text[word.end :]):
-            return setting_markdown(setting)
+            return cursor.setting_markdown(setting)
     if word.text in workspace.registered:
         return f"**{word.text}** · a feature function of your own"
-    entry = _called(placed, word) or entry_named(word.text, (*kinds_here(context), *OTHER_KINDS))
+    entry = _called(placed, word) or cursor.entry_named(word.text, (*cursor.kinds_here(context), *OTHER_KINDS))
     if entry is not None:
-        return entry_markdown(entry)
+        return cursor.entry_markdown(entry)
     key = context.call.key if context.call else context.key
-    for setting in settings_here(context):
-        if setting.name == key and word.text in values_of(setting):
-            return setting_markdown(setting)
+    for setting in cursor.settings_here(context):
+        if setting.name == key and word.text in cursor.values_of(setting):
+            return cursor.setting_markdown(setting)
     # a word of a clause: `up to`, `except`, `for sentence` …
     of_clause = word.text in CLAUSE_WORDS or context.clause == "for"
     return _entry(placed.facts.keyword, "statement") if of_clause else None
@@ -111,13 +99,13 @@ def _called(placed: Placed, word: Word) -> ReferenceEntry | None:
     """What a word with a bracket after it calls."""
     if placed.facts.text[word.end : word.end + 1] != "(":
         return None
-    inside = context_at(placed.facts.text, word.end + 1)
-    return entry_of(word.text, callee_kinds(inside, len(inside.calls) - 1)) if inside.calls else None
+    inside = cursor.context_at(placed.facts.text, word.end + 1)
+    return cursor.entry_of(word.text, cursor.callee_kinds(inside, len(inside.calls) - 1)) if inside.calls else None
 
 
 def _entry(word: str, kind: str) -> str | None:
-    entry = entry_named(word, (kind,))
-    return None if entry is None else entry_markdown(entry)
+    entry = cursor.entry_named(word, (kind,))
+    return None if entry is None else cursor.entry_markdown(entry)
 
 
 # signatures -----------------------------------------------------------------------------------------------------------
@@ -128,18 +116,22 @@ def signature(template: Template, offset: int) -> SignatureText | None:
     placed = template.at(offset)
     if placed is None:
         return None
-    context = context_at(template.text[placed.start : max(placed.end, offset)], offset - placed.start)
+    context = cursor.context_at(template.text[placed.start : max(placed.end, offset)], offset - placed.start)
     if context.inside == "comment":
         return None
     for depth in range(len(context.calls) - 1, -1, -1):
         call = context.calls[depth]
-        entry = entry_of(call.callee, callee_kinds(context, depth)) if call.opener == "(" and call.callee else None
+        entry = (
+            cursor.entry_of(call.callee, cursor.callee_kinds(context, depth))
+            if call.opener == "(" and call.callee
+            else None
+        )
         if entry is not None:
             return _text(entry, call)
     return None
 
 
-def _text(entry: ReferenceEntry, call: OpenCall) -> SignatureText:
+def _text(entry: ReferenceEntry, call: cursor.OpenCall) -> SignatureText:
     parts: list[str] = []
     places: list[tuple[int, int, str]] = []
     place = len(entry.name) + 1
@@ -147,7 +139,7 @@ def _text(entry: ReferenceEntry, call: OpenCall) -> SignatureText:
         default = setting.default
         text = setting.name if default in ("required", "") else f"{setting.name} = {default}"
         parts.append(text)
-        places.append((place, place + len(text), f"{setting.meaning} ({facts_of_setting(setting)})"))
+        places.append((place, place + len(text), f"{setting.meaning} ({setting.facts})"))
         place += len(text) + 2
     label = f"{entry.name}({', '.join(parts)})"
     names = [one.name for one in entry.settings]

@@ -393,12 +393,8 @@ def _references(server: TemplateServer, params: lsp.ReferenceParams) -> list[lsp
     _, template, offset = server.at(params.text_document, params.position)
     names = server.session.workspace.names(template)
     found = name_at(template, offset, names)
-    if found is None:
-        return []
-    related = server.session.related(template)
-    return [
-        server.values.location(spot) for spot in references(found, names, related, params.context.include_declaration)
-    ]
+    related, declared = server.session.related(template), params.context.include_declaration
+    return [server.values.location(spot) for spot in (references(found, names, related, declared) if found else ())]
 
 
 def _highlights(server: TemplateServer, params: lsp.DocumentHighlightParams) -> list[lsp.DocumentHighlight]:

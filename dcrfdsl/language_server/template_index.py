@@ -236,13 +236,11 @@ def _guessed_names(words: Sequence[Word], keyword: str) -> Iterator[Declared]:
     kind = NAMED.get(keyword)
     if kind is None:
         return
-    if keyword not in AFTER_AS and words[1].kind == "name":
-        yield Declared(kind.space, kind.word, words[1].text, words[1].start, words[1].end)
-    if keyword in AFTER_AS:
-        for before, word in pairwise(words):
-            if before.text == "as" and word.kind == "name":
-                yield Declared(kind.space, kind.word, word.text, word.start, word.end)
-                return
+    pairs = ((before, word) for before, word in pairwise(words) if before.text == "as")
+    for _, word in pairs if keyword in AFTER_AS else [words[:2]]:
+        if word.kind == "name":
+            yield Declared(kind.space, kind.word, word.text, word.start, word.end)
+            return
 
 
 # a template -----------------------------------------------------------------------------------------------------------

@@ -24,14 +24,7 @@ from ..columns import Parsed, Wanted, absent_columns
 from ..corpus import BagColumn, Corpus, InternedColumn
 from ..number_cells import shown
 from . import format_interface as formats
-from .written_cells import (
-    at_each_token,
-    encoded_cells,
-    refuse_leading_mark,
-    text_of,
-    unwritable,
-    with_blank_rows,
-)
+from .written_cells import at_each_token, encoded_cells, refuse_leading_mark, text_of, unwritable, with_blank_rows
 
 
 class LineTable:

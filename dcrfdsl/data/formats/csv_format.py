@@ -20,13 +20,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from ...foundation import (
-    DcrfError,
-    Ints,
-    Mask,
-    data_error,
-    did_you_mean,
-)
+from ...foundation import DcrfError, Ints, Mask, data_error, did_you_mean
 from ...syntax import Column, DataSpec
 from ..column_blocks import Block
 from ..columns import NOTHING, Parsed, Wanted, absent_columns
@@ -34,13 +28,7 @@ from ..corpus import Corpus, InternedColumn
 from ..number_cells import shown
 from . import format_interface as formats
 from .delimited_rows import Dialect, RowTable, quoted
-from .written_cells import (
-    at_each_token,
-    encoded_cells,
-    texts_of,
-    unwritable,
-    with_blank_rows,
-)
+from .written_cells import at_each_token, encoded_cells, texts_of, unwritable, with_blank_rows
 
 _SEPARATORS: Mapping[str, tuple[str, str]] = {"csv": (",", '"'), "tsv": ("\t", "none")}
 _ENCLOSED = re.compile(r'"(?:[^"]|"")*"(?!")')

@@ -18,13 +18,7 @@ from io import BufferedIOBase
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, TypeAlias
 
-from ...foundation import (
-    DcrfError,
-    Diagnostic,
-    Ints,
-    data_error,
-    did_you_mean,
-)
+from ...foundation import DcrfError, Diagnostic, Ints, data_error, did_you_mean
 from ...semantics import FORMATS, plain
 from ...syntax import Column, ColumnType, DataSpec
 from ..column_blocks import Block, open_source

@@ -24,16 +24,8 @@ from ..columns import Parsed, Wanted
 from ..corpus import Corpus
 from ..records import Records
 from . import format_interface as formats
-from .json_lines import (
-    changed_json,
-    decoded,
-    json_records,
-    refusal,
-)
-from .written_cells import (
-    lines_of,
-    values_of,
-)
+from .json_lines import changed_json, decoded, json_records, refusal
+from .written_cells import lines_of, values_of
 
 _REMEDY = "one sentence a line, as a JSON object of lists or a JSON list of objects"
 

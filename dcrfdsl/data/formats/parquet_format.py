@@ -316,27 +316,19 @@ class ParquetSink:
         return self._buffer.take()
 
 
-class _Drained(io.RawIOBase):
-    """A stream for writing whose bytes are taken away; pyarrow asks it only for the number written so far."""
+class _Drained(io.BytesIO):
+    """A stream for writing whose bytes are taken away. pyarrow asks for the number written so far, these included."""
 
-    def __init__(self) -> None:
-        self._parts: list[bytes] = []
-        self._written = 0
-
-    def writable(self) -> bool:
-        return True
-
-    def write(self, data: Any) -> int:
-        self._parts.append(bytes(data))
-        self._written += len(self._parts[-1])
-        return len(self._parts[-1])
+    _taken = 0
 
     def tell(self) -> int:
-        return self._written
+        return self._taken + super().tell()
 
     def take(self) -> bytes:
-        taken = b"".join(self._parts)
-        self._parts = []
+        taken = self.getvalue()
+        self._taken += len(taken)
+        self.seek(0)
+        self.truncate()
         return taken
 
 

@@ -11,7 +11,7 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from ...foundation import Diagnostic, LazyModule, did_you_mean, quoted_names
+from ...foundation import Diagnostic, LazyModule, did_you_mean, quoted_names, spelling_remedy
 from ...syntax import NUMERIC, Column, ColumnType, DataSpec, Label, nodes as ex
 from ..schema import SCHEMES, ModelSpec, learn_types, plain, read_cell, scheme_states, split_state
 from ..settings import SentenceImportance, TokenImportance, stage_settings
@@ -48,9 +48,8 @@ def data_format(context: Context) -> Iterator[Diagnostic]:
     if data is None:
         return
     if data.format not in FORMATS:
-        guess = FORMATS.suggest(data.format)
         known = listed(FORMATS)
-        remedy = f"did you mean `{guess}`?" if guess else f"the formats are {known}"
+        remedy = spelling_remedy(FORMATS.suggest(data.format), f"the formats are {known}")
         message = f"`{data.format}` is not a data format"
         yield context.complaint("unknown-format", message, data.place_of("format"), "unknown", remedy)
         return
@@ -62,9 +61,8 @@ def data_format(context: Context) -> Iterator[Diagnostic]:
     for option in data.options:
         name, value = option.name or "", plain(option.value)
         if name not in entry.options:
-            guess = did_you_mean(name, entry.options)
             known = f"its options are {listed(entry.options)}" if entry.options else f"`{data.format}` has no options"
-            remedy = f"did you mean `{guess}`?" if guess else known
+            remedy = spelling_remedy(did_you_mean(name, entry.options), known)
             message = f"`{name}` is not an option of `{data.format}`"
             yield context.complaint("unknown-setting", message, option.place_of("name"), "unknown option", remedy)
             continue
@@ -275,7 +273,7 @@ def _unseen(
     strange = {*occurring} - {*wanted, others}
     values = [value for value in occurring if value in strange]
     guess = next((near for one in absent[:SHOWN] if (near := did_you_mean(one, values))), None)
-    remedy = f"did you mean `{guess}`?" if guess else "remove what the data does not have: it is never predicted"
+    remedy = spelling_remedy(guess, "remove what the data does not have: it is never predicted")
     types = learn_types("bioes", occurring)[0]
     if not isinstance(label.domain, ex.Scheme) and not set(types).isdisjoint(absent):
         remedy = f"the data has segments of these types: write `label {label.name} in bio({', '.join(types)})`"
@@ -321,8 +319,7 @@ def unseen_in_constraints(context: Context) -> Iterator[Diagnostic]:
 def _not_learned(context: Context, label: str, state: str, known: Sequence[str], at: At) -> Diagnostic:
     assert context.data is not None
     message = f"`{label}` is never `{state}` in `{context.data.file}`, so it does not have this state"
-    guess = did_you_mean(state, known)
-    remedy = f"did you mean `{guess}`?" if guess else f"its states are {', '.join(quoted_names(known, SHOWN))}"
+    remedy = spelling_remedy(did_you_mean(state, known), f"its states are {', '.join(quoted_names(known, SHOWN))}")
     return context.warning("unseen-state", message, at, "not in the data", remedy)
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import NamedTuple
 
-from ...foundation import DcrfError, Diagnostic, did_you_mean
+from ...foundation import DcrfError, Diagnostic, did_you_mean, spelling_remedy
 from ...syntax import Apply, CallSpec, CliqueSpec, Value
 from ..schema import shift_of_site
 from ..settings import DEFAULT_STAGE, InduceSettings, PrunedSettings, inference_settings, stage_chain
@@ -155,8 +155,7 @@ def _unknown(context: Context, use: _Use, known: list[str]) -> Diagnostic:
         message = f"`by` takes a training stage or a view, and `{use.by}` is {a(other.kind)}"
         remedy = "name a stage, as in `train likelihood as coarse`, or a view of the label"
         return context.complaint(SLUG, message, use.place, "neither", remedy, [(other.place, "declared here")])
-    guess = did_you_mean(use.by, known)
-    remedy = f"did you mean `{guess}`?" if guess else f"known are {listed(known)}"
+    remedy = spelling_remedy(did_you_mean(use.by, known), f"known are {listed(known)}")
     message = f"there is no training stage or view `{use.by}` to prune by"
     return context.complaint(SLUG, message, use.place, "unknown", remedy)
 

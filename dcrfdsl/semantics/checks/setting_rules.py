@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from typing import Any
 
-from ...foundation import DcrfError, Diagnostic
+from ...foundation import DcrfError, Diagnostic, spelling_remedy
 from ...syntax import Cardinality, Column, Enumerated, Label as LabelSpec, Learned, Scheme, shown
 from .. import settings
 from ..schema import RANGES, SCHEMES, read_range
@@ -53,8 +53,7 @@ def domains(context: Context) -> Iterator[Diagnostic]:
                 message = f"`{variable.name}` cannot have {count} states: expected 1 to 10000"
                 yield context.complaint("bad-setting", message, at, "expected 1 to 10000")
             case Scheme(name=scheme) if scheme not in SCHEMES:  # in a text, the resolver has reported it
-                guess = SCHEMES.suggest(scheme)
-                remedy = f"did you mean `{guess}`?" if guess else f"the schemes are {listed(SCHEMES)}"
+                remedy = spelling_remedy(SCHEMES.suggest(scheme), f"the schemes are {listed(SCHEMES)}")
                 message = f"`{scheme}` is not {a(SCHEMES.kind)}"
                 yield context.complaint("unknown-name", message, at, "unknown scheme", remedy)
             case Scheme():
@@ -95,9 +94,8 @@ def tuning(context: Context) -> Iterator[Diagnostic]:
             continue
         name = let.tune.name
         if name not in RANGES:
-            guess = RANGES.suggest(name)
             known = listed(kind.example for kind in RANGES.values())
-            remedy = f"did you mean `{guess}`?" if guess else f"write for example {known}"
+            remedy = spelling_remedy(RANGES.suggest(name), f"write for example {known}")
             message = f"`{name}` is not {a(RANGES.kind)}"
             yield context.complaint("unknown-method", message, let.tune.place_of("name"), "unknown", remedy)
         elif read_range(let.tune) is None:
@@ -413,8 +411,7 @@ def _importance_states(context: Context, stage: StageView, found: settings.State
     declared = context.states(label)
     for state in factors:
         if declared is not None and state not in declared:
-            guess = context.guesses.near(state, declared)
-            remedy = f"did you mean `{guess}`?" if guess else f"its states are {listed(declared[:12])}"
+            remedy = spelling_remedy(context.guesses.near(state, declared), f"its states are {listed(declared[:12])}")
             message = f"`{state}` is not a state of `{label}`"
             yield context.complaint("unknown-state", message, at, "no such state", remedy)
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-from ...foundation import Diagnostic, Span
+from ...foundation import Diagnostic, Span, spelling_remedy
 from ...syntax import Column, Constraint, Lexicon, Memory, nodes as ex
 from ..conditions import TRUE_STATE
 from ..schema import (
@@ -534,11 +534,10 @@ def unknown_state(
     """The error for `state`, which is none of `states`. `variable`: the variable with these states; None if it is the
     statement itself.
     """
-    guess = context.guesses.near(state, states)
     shown = listed(states, "or") if len(states) <= 12 else f"one of its {len(states)} states"
     entry = context.named(variable) if variable else None
     what = f"a state of `{variable}`" if variable else "one of the declared states"
-    remedy = f"did you mean `{guess}`?" if guess else f"expected {shown}"
+    remedy = spelling_remedy(context.guesses.near(state, states), f"expected {shown}")
     there = [(entry.place, "its states are declared here")] if entry else []
     message = f"`{state}` is not {what}"
     return context.complaint("unknown-state", message, at, "no such state", remedy, there)

@@ -20,6 +20,12 @@ class SettingEntry:
     meaning: str
     example: str = field(default="", compare=False)
 
+    @property
+    def facts(self) -> str:
+        """Type, limits, default and unit, as they are shown beside the name."""
+        default = self.default if self.default in ("", "required") else f"default {self.default}"
+        return ", ".join(filter(None, [self.type, self.limits, default, self.unit]))
+
 
 @dataclass(frozen=True)
 class ReferenceEntry:

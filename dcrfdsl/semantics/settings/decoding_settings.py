@@ -10,7 +10,7 @@ import re
 
 from pydantic import ValidationError
 
-from ...foundation import DcrfError, Diagnostic, Table
+from ...foundation import DcrfError, Diagnostic, Table, spelling_remedy
 from .method_settings import MethodSettings, setting
 
 
@@ -103,8 +103,7 @@ def read_decoding(text: str) -> MethodSettings:
     name = match[1] if match else text
     if match is None or name not in DECODINGS:
         known = ", ".join(f"`{rule}`" for rule in DECODINGS)
-        guess = DECODINGS.suggest(name)
-        remedy = f"did you mean `{guess}`?" if guess else f"the ways to decode are {known}"
+        remedy = spelling_remedy(DECODINGS.suggest(name), f"the ways to decode are {known}")
         raise DcrfError(Diagnostic("unknown-method", f"`{text}` is not a way to decode", help=remedy))
     parts = [_SETTING.fullmatch(part) for part in match[2].split(",")] if match[2] and match[2].strip() else []
     fields = DECODINGS[name].model_fields
