@@ -25,7 +25,8 @@ def trained_by(name, stage, **changes):
     twin = Twin(replace(CASES[name], **changes))
     resolved = load_text(twin.case.text.replace(LIKELIHOOD, stage))
     assert not resolved.diagnostics, resolved.diagnostics
-    return twin, CRITERIA[resolved.spec.stages[0].criterion.name](twin.training_problem(), stage_settings(resolved.spec))
+    criterion = CRITERIA[resolved.spec.stages[0].criterion.name]
+    return twin, criterion(twin.training_problem(), stage_settings(resolved.spec))
 
 
 def of_sentences(twin):
