@@ -36,7 +36,6 @@ from .pipeline import (
     train_model as train_model,
     with_remarks as with_remarks,
 )
-from .searches import grid_values as grid_values
 from .size_limits import naming_statements as naming_statements
 from .stage import Observers as Observers
 from .time_estimate import SecondsRange as SecondsRange, training_seconds as training_seconds
@@ -54,6 +53,7 @@ from .tuning import (
     SearchPlan as SearchPlan,
     Trial as Trial,
     TrialData as TrialData,
+    grid_values as grid_values,
     tune as tune,
 )
 from .untrained_model import (

@@ -17,19 +17,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from .. import foundation
 from ..data import Corpus, InternedColumn
 from ..features import RegisteredFeature
-from ..foundation import (
-    CORPUS,
-    DcrfError,
-    Ints,
-    data_error,
-    did_you_mean,
-    require_kind,
-    require_whole,
-    spelling_remedy,
-    warn_of,
-)
 from ..metrics import Evaluation, LabelTables, Tally, added, label_tables, values_of
 from ..optimizers import Iteration
 from ..semantics import Resolved, stage_chain
@@ -118,11 +108,11 @@ class FoldPlan:
     jobs: int | Executor = 1
 
     def __post_init__(self) -> None:
-        require_whole(self.folds, "folds", least=2)
-        require_whole(self.seed, "seed", least=0)
-        require_kind(self.group, (str, type(None)), "group", "the name of a column")
+        foundation.require_whole(self.folds, "folds", least=2)
+        foundation.require_whole(self.seed, "seed", least=0)
+        foundation.require_kind(self.group, (str, type(None)), "group", "the name of a column")
         if not isinstance(self.jobs, Executor):
-            require_whole(self.jobs, "jobs")
+            foundation.require_whole(self.jobs, "jobs")
 
 
 def cross_validate(
@@ -165,14 +155,14 @@ def cross_validate(
     """
     resolved = as_resolved(model)
     require_arguments(corpus, stage, None, registered, on_fold=on_fold, should_stop=should_stop)
-    require_kind(corpus, Corpus, "corpus", CORPUS)
+    foundation.require_kind(corpus, Corpus, "corpus", foundation.CORPUS)
     plan = FoldPlan(folds, seed, group, jobs)
-    warn_of(checker_warnings(resolved, corpus, stage=stage, registered=registered), depth=2)
+    foundation.warn_of(checker_warnings(resolved, corpus, stage=stage, registered=registered), depth=2)
     training = FoldTraining(resolved, corpus, fold_numbers(corpus, plan), stage, threads, registered)
     return training.run(plan, on_fold, should_stop)
 
 
-def fold_numbers(corpus: Corpus, plan: FoldPlan) -> Ints:
+def fold_numbers(corpus: Corpus, plan: FoldPlan) -> foundation.Ints:
     """The fold of each sentence, [S], from 0. Groups go, in the order of a shuffle, each to the smallest fold."""
     group_of = np.arange(corpus.num_sentences) if plan.group is None else _groups(corpus, plan.group)
     sizes = np.bincount(group_of)
@@ -181,7 +171,7 @@ def fold_numbers(corpus: Corpus, plan: FoldPlan) -> Ints:
     if len(sizes) < plan.folds:
         message = f"there are {plan.folds} folds for {len(sizes)} {what}"
         remedy = "every fold needs one: take fewer folds, or more data"
-        raise data_error("bad-folds", message, help=remedy, file=corpus.file)
+        raise foundation.data_error("bad-folds", message, help=remedy, file=corpus.file)
     filled, fold_of = [0] * plan.folds, np.zeros(len(sizes), np.int64)
     for chosen in np.random.default_rng(plan.seed).permutation(len(sizes)).tolist():
         smallest = min(range(plan.folds), key=filled.__getitem__)
@@ -190,14 +180,16 @@ def fold_numbers(corpus: Corpus, plan: FoldPlan) -> Ints:
     return fold_of[group_of]
 
 
-def _groups(corpus: Corpus, name: str) -> Ints:
+def _groups(corpus: Corpus, name: str) -> foundation.Ints:
     """The group of each sentence, [S], from 0, by the value of a column at its first token."""
     column = corpus.columns.get(name)
     if not isinstance(column, InternedColumn):
         texts = [name for name, one in corpus.columns.items() if isinstance(one, InternedColumn)]
         message = f"`{name}` is no column of texts, by which sentences could be grouped"
-        remedy = spelling_remedy(did_you_mean(name, texts), f"the columns of texts are {', '.join(texts)}")
-        raise data_error("bad-folds", message, help=remedy, file=corpus.file)
+        remedy = foundation.spelling_remedy(
+            foundation.did_you_mean(name, texts), f"the columns of texts are {', '.join(texts)}"
+        )
+        raise foundation.data_error("bad-folds", message, help=remedy, file=corpus.file)
     return np.unique(column.codes[corpus.sentence_off[:-1]], return_inverse=True)[1].astype(np.int64)
 
 
@@ -222,7 +214,7 @@ class FoldTraining:
 
     resolved: Resolved
     corpus: Corpus
-    fold_of: Ints
+    fold_of: foundation.Ints
     stage: str | None = None
     threads: int | None = None
     registered: Mapping[str, RegisteredFeature] | None = None
@@ -238,13 +230,9 @@ class FoldTraining:
         numbers = range(plan.folds)
         is_parallel = isinstance(plan.jobs, Executor) or plan.jobs > 1
         here = replace(self, on_iteration=None)  # which could not be sent
+        lost = LOST_TRIAL._replace(what="a fold")
         ended = (
-            (
-                held
-                for _, held in run_side_by_side(
-                    here, numbers, plan.jobs, should_stop, LOST_TRIAL._replace(what="a fold")
-                )
-            )
+            (held for _, held in run_side_by_side(here, numbers, plan.jobs, should_stop, lost))
             if is_parallel
             else (self.run_elsewhere(number, should_stop) for number in numbers)
         )
@@ -258,9 +246,6 @@ class FoldTraining:
         if len(every) < plan.folds:
             raise KeyboardInterrupt
         return self._together(every, plan.seed)
-
-    def with_threads(self, threads: int) -> FoldTraining:
-        return replace(self, threads=threads)
 
     def run_elsewhere(self, number: int, should_stop: Callable[[], bool] | None = None) -> _HeldOut:
         """Trains on all folds but this one, and scores on it."""
@@ -277,8 +262,8 @@ class FoldTraining:
                 should_stop=should_stop,
                 unchecked=True,
             )
-        except DcrfError as error:  # sentences in the message are counted in what is left
-            raise DcrfError(
+        except foundation.DcrfError as error:  # sentences in the message are counted in what is left
+            raise foundation.DcrfError(
                 [replace(one, message=f"without fold {number + 1}: {one.message}") for one in error.diagnostics]
             ) from None
         judged: list[Evaluation] = []

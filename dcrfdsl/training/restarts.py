@@ -92,9 +92,6 @@ class _Runs:
     objective: Criterion
     threads: int
 
-    def with_threads(self, threads: int) -> _Runs:
-        return replace(self, threads=threads)
-
     def run_elsewhere(self, task: int, should_stop: Callable[[], bool] | None = None) -> _Run:
         """The run of a start, counted from 0."""
         stage, objective = replace(self.stage, observers=Observers(should_stop=should_stop), curve=[]), self.objective

@@ -11,7 +11,8 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, Future, wait
 from concurrent.futures.process import BrokenProcessPool
-from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar
+from dataclasses import replace
+from typing import Any, ClassVar, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from ..foundation import data_error, new_event, processes
 from ..inference import Workers
@@ -25,13 +26,12 @@ Result_co = TypeVar("Result_co", covariant=True)
 
 
 class Work(Protocol[Task_contra, Result_co]):
-    """What all tasks have in common. It goes to the processes, and tasks and results are pickled."""
+    """What all tasks have in common, a dataclass. It goes to the processes, and tasks and results are pickled."""
+
+    __dataclass_fields__: ClassVar[dict[str, Any]]
 
     @property
     def threads(self) -> int | None: ...
-
-    def with_threads(self, threads: int) -> Work[Task_contra, Result_co]:
-        """The same work by so many threads."""
 
     def run_elsewhere(self, task: Task_contra, should_stop: Callable[[], bool] | None = None) -> Result_co:
         """Does a task in another process; `should_stop` is polled as it goes on."""
@@ -72,7 +72,7 @@ def run_side_by_side(
                 future.cancel()
         return
     jobs = min(jobs, len(tasks))
-    share = work.with_threads(max(1, Workers(work.threads).threads // jobs))
+    share = replace(work, threads=max(1, Workers(work.threads).threads // jobs))
     stop = new_event()
     with processes(jobs, _begin, share, stop) as pool:  # which cancels what waits: a pool that ends minds who else does
         futures = [pool.submit(_run_here, task) for task in tasks]

@@ -2,29 +2,156 @@
 
 A trial trains with some values on the training data alone, here or in another process, and scores the first metric of
 the template on the held-out data. The model of the best trial is the result. It is not trained again: the same data,
-settings and seed would give the same weights. Not here: which values to try (`searches`), training (`pipeline`),
-several trials at once (`side_by_side`).
+settings and seed would give the same weights.
+
+A way to search (`SEARCHES`) is a generator that yields values to try and is sent their scores. Source, on random and
+grid search: Bergstra & Bengio, "Random search for hyper-parameter optimization" (2012). Not here: what a range is
+(`semantics.schema.search_ranges`), training (`pipeline`), several trials at once (`side_by_side`).
 """
 
 from __future__ import annotations
 
+import itertools
 import math
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
 from concurrent.futures import Executor
 from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+import numpy as np
 
 from ..data import Corpus
 from ..features import RegisteredFeature
-from ..foundation import CORPUS, DcrfError, data_error, require_kind, require_whole, warn_of
+from ..foundation import CORPUS, DcrfError, Table, data_error, require_kind, require_whole, warn_of
 from ..model import TrainedModel, model_as_bytes, model_from_bytes
 from ..optimizers import Iteration
-from ..semantics import Resolved, stage_chain, stage_settings, tuned_ranges, with_constants
+from ..semantics import (
+    Candidates,
+    Interval,
+    Resolved,
+    SearchRange,
+    stage_chain,
+    stage_settings,
+    tuned_ranges,
+    with_constants,
+)
 from ..syntax import Number, Value, value_text
 from .checking import Template, as_resolved, checker_warnings, require_arguments
 from .pipeline import fit, with_probabilities, with_remarks
-from .searches import ONE_AFTER_ANOTHER, SEARCHES, Proposals, Values
 from .side_by_side import run_side_by_side
+
+DIGITS = 4  # significant digits of a drawn value, which tables and the model's template show
+
+Values = dict[str, Value]  # of each constant
+Proposals = Generator[Values, float, None]
+
+
+def _grid(ranges: Mapping[str, SearchRange], current: Values, trials: int, seed: int) -> Proposals:
+    """Every combination of candidates and of points of the intervals, with as many points as `trials` allows.
+
+    An interval has at least its two ends, even where that exceeds `trials`.
+    """
+    intervals = sum(isinstance(span, Interval) for span in ranges.values())
+    listed = math.prod(len(span.values) for span in ranges.values() if isinstance(span, Candidates))
+    points = 2
+    while intervals and listed * (points + 1) ** intervals <= trials:
+        points += 1
+    axes = [grid_values(span, points) for span in ranges.values()]
+    for combination in itertools.product(*axes):
+        yield dict(zip(ranges, combination, strict=True))
+
+
+def grid_values(span: SearchRange, count: int) -> list[Value]:
+    """All candidates of a range, or at most `count` points of an interval, its ends among them."""
+    if isinstance(span, Candidates):
+        return list(span.values)
+    shares = np.linspace(0.0, 1.0, count).tolist()
+    return list(dict.fromkeys(_at(span, share) for share in shares))
+
+
+def _at(interval: Interval, share: float) -> Value:
+    """The number that is `share` of the way from the low end to the high one."""
+    low, high = interval.low, interval.high
+    if share in (0.0, 1.0):
+        return Number(value=high if share else low)
+    if interval.log:
+        return _rounded(interval, math.exp(math.log(low) + share * (math.log(high) - math.log(low))))
+    return _rounded(interval, low + share * (high - low))
+
+
+def _rounded(interval: Interval, number: float) -> Value:
+    if interval.whole:
+        return Number(value=int(min(max(round(number), interval.low), interval.high)))
+    return Number(value=min(max(float(f"{number:.{DIGITS}g}"), interval.low), interval.high))
+
+
+def _place(span: SearchRange, value: Value) -> float | None:
+    """A number of an interval, or the index of a candidate; None for a value that does not lie in the range."""
+    if isinstance(span, Candidates):
+        return span.values.index(value) if value in span.values else None
+    if isinstance(value, Number) and span.low <= value.value <= span.high:
+        return value.value
+    return None
+
+
+def _random(ranges: Mapping[str, SearchRange], current: Values, trials: int, seed: int) -> Proposals:
+    """First the template's values, if they lie in their ranges; then values drawn evenly, none twice."""
+    generator = np.random.default_rng(seed)
+    tried: list[Values] = []
+    if all(_place(span, current[name]) is not None for name, span in ranges.items()):
+        tried.append(current)
+        yield current
+    repeated = 0
+    while len(tried) < trials and repeated < 100 * trials:
+        values = {name: _drawn(span, generator) for name, span in ranges.items()}
+        if values in tried:
+            repeated += 1
+            continue
+        tried.append(values)
+        yield values
+
+
+def _drawn(span: SearchRange, generator: np.random.Generator) -> Value:
+    if isinstance(span, Candidates):
+        return span.values[int(generator.integers(len(span.values)))]
+    if span.whole and not span.log:
+        return Number(value=int(generator.integers(int(span.low), int(span.high), endpoint=True)))
+    return _at(span, float(generator.random()))
+
+
+def _optuna(ranges: Mapping[str, SearchRange], current: Values, trials: int, seed: int) -> Proposals:
+    """First the template's values, if they lie in their ranges; then proposals of Optuna's Parzen estimator (TPE)."""
+    try:
+        import optuna
+    except ImportError:
+        message = "the search `optuna` needs the package `optuna`, which is not installed"
+        raise data_error("missing-package", message, help="pip install 'dcrfdsl[optuna]'") from None
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    study = optuna.create_study(direction="maximize", sampler=optuna.samplers.TPESampler(seed=seed))
+    places = {name: _place(span, current[name]) for name, span in ranges.items()}
+    if None not in places.values():
+        study.enqueue_trial(places)
+    for _ in range(trials):
+        trial = study.ask()
+        score = yield {name: _suggested(trial, name, span) for name, span in ranges.items()}
+        study.tell(trial, score)
+
+
+def _suggested(trial: Any, name: str, span: SearchRange) -> Value:
+    if isinstance(span, Candidates):
+        return span.values[int(trial.suggest_categorical(name, list(range(len(span.values)))))]
+    if span.whole:
+        return Number(value=trial.suggest_int(name, int(span.low), int(span.high), log=span.log))
+    return _rounded(span, trial.suggest_float(name, span.low, span.high, log=span.log))
+
+
+# A search takes the ranges, the values that the template has, the number of trials, and a seed.
+SEARCHES: Table[Callable[[Mapping[str, SearchRange], Values, int, int], Proposals]] = Table(
+    "way to search", {"grid": _grid, "random": _random, "optuna": _optuna}, {"tpe": "optuna", "bayesian": "optuna"}
+)
+
+ONE_AFTER_ANOTHER = frozenset({"optuna"})  # searches that look at a score before they propose again
 
 TRIALS = 9  # on a log scale over four decades: a grid point every half decade
 
@@ -275,9 +402,6 @@ class TrialData:
         metric, dev = model.scores.first_score(self.dev, threads=self.threads)
         complete, seconds = should_stop is None or not should_stop(), time.perf_counter() - begun
         return replace(trial, dev=dev, seconds=seconds, complete=complete, metric=metric), model
-
-    def with_threads(self, threads: int) -> TrialData:
-        return replace(self, threads=threads)
 
     def run_elsewhere(
         self, values: Values, should_stop: Callable[[], bool] | None = None

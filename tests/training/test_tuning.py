@@ -27,8 +27,7 @@ from dcrfdsl.semantics.resolve.tuned_constants import tuned_ranges
 from dcrfdsl.semantics.schema.search_ranges import Interval
 from dcrfdsl.syntax.nodes import Number
 from dcrfdsl.training.pipeline import fit
-from dcrfdsl.training.searches import SEARCHES
-from dcrfdsl.training.tuning import Trial, TrialData, tune
+from dcrfdsl.training.tuning import SEARCHES, Trial, TrialData, tune
 
 Captured = pytest.CaptureFixture[str]
 TRAIN = "train likelihood: prior = gaussian(variance = v), optimizer = lbfgs(max_iterations = 15)\n"
