@@ -191,9 +191,8 @@ class ModelCalibration(Generic[Model]):
                     of_tokens[off[s] : off[s + 1]] = np.nan
                 shares["tokens", label] = of_tokens
             exact = not status.approximate
-        is_same = len(self.model.labels) == 1 and {"layers", "sentences"} <= set(
-            kinds
-        )  # the only layer is the sentence
+        # the only layer is the sentence
+        is_same = len(self.model.labels) == 1 and {"layers", "sentences"} <= set(kinds)
         whole = [kind for kind in kinds if kind != "tokens" and not (is_same and kind == "layers")]
         if whole:
             cases = predicted_cases(predictor, prediction.codes, segments, whole)

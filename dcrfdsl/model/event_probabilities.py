@@ -59,11 +59,6 @@ class _Question:
     node: int
     cases: Mapping[int, int]
 
-    @property
-    def smaller_side(self) -> int:
-        """The one with fewer cases."""
-        return ALL if self.cases[ALL] <= self.cases[NONE] else NONE
-
     @cached_property
     def depth(self) -> int:
         """How many places a case may have, at most."""
@@ -229,7 +224,7 @@ class ModelEvents:
                 log[side][n] = value
             return sums
 
-        smaller = [(n, question.smaller_side) for n, question in enumerate(questions)]
+        smaller = [(n, ALL if one.cases[ALL] <= one.cases[NONE] else NONE) for n, one in enumerate(questions)]
         first = add(smaller)
         # a larger part of the probability loses digits, and estimates need both parts
         larger = [

@@ -27,16 +27,7 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import load
 
-from ..foundation import (
-    READING,
-    DcrfError,
-    IncompatibleState,
-    clear_os_errors,
-    data_error,
-    near_name,
-    shell_word,
-    write_whole,
-)
+from .. import foundation
 from .narrow_arrays import narrowed, widened
 
 LENGTH_BYTES = 8  # of the length of the JSON object, little-endian
@@ -94,7 +85,7 @@ def write_model(path: str | Path, arrays: Mapping[str, NDArray[Any]], header: Ma
     Raises DcrfError if that fails (full disk, read-only target …) and leaves the old model unchanged. The arrays are
     written one after another from where they lie: of none there is a copy but for what its narrowest form takes.
     """
-    write_whole(path, _pieces(arrays, header))
+    foundation.write_whole(path, _pieces(arrays, header))
 
 
 def model_bytes(arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> bytes:
@@ -118,9 +109,9 @@ def _pieces(arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> li
 
 def read_model(path: str | Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """The header and the arrays of a model file. DcrfError unless it is complete, undamaged and of a known format."""
-    with clear_os_errors(path, READING):
+    with foundation.clear_os_errors(path, foundation.READING):
         if not os.path.exists(path):
-            raise _error(path, "no-file", f"there is no model file `{path}`", near_name(path))
+            raise _error(path, "no-file", f"there is no model file `{path}`", foundation.near_name(path))
         if not os.path.isfile(path):
             raise _error(path, "not-a-model", f"`{path}` is not a file", _HOW_TO_GET_ONE)
         with open(path, "rb") as file:
@@ -141,7 +132,7 @@ def header_of(path: str | Path) -> dict[str, Any] | None:
     """The header of a model file, without a look at its arrays; None if there is no such file, or no such header."""
     if not os.path.isfile(path):  # a pipe would wait for its writer
         return None
-    with clear_os_errors(path, READING), open(path, "rb") as file:
+    with foundation.clear_os_errors(path, foundation.READING), open(path, "rb") as file:
         start = file.read(_HEADER_AT)
         if start[LENGTH_BYTES:_SUM_AT] != _MAGIC:
             return None
@@ -170,7 +161,7 @@ def _widened(path: str | Path, arrays: dict[str, NDArray[Any]], record: Mapping[
     """The arrays as they were before `narrowed`."""
     try:
         return widened(arrays, record.get("narrow", {}))
-    except IncompatibleState as error:
+    except foundation.IncompatibleState as error:
         raise _damaged(path, error.message) from None
 
 
@@ -248,7 +239,7 @@ def _check_magic(path: str | Path, start: bytes) -> None:
         path,
         "not-a-model",
         f"`{path}` is not a dcrfdsl model file",
-        f"it is a model of CRFsuite: dcrfdsl convert {shell_word(path)}"
+        f"it is a model of CRFsuite: dcrfdsl convert {foundation.shell_word(path)}"
         if start.startswith(_CRFSUITE)
         else _HOW_TO_GET_ONE,
     )
@@ -262,9 +253,9 @@ def _checksum(start: memoryview, *rest: memoryview) -> int:
     return value
 
 
-def _error(path: str | Path, slug: str, message: str, remedy: str | None = None) -> DcrfError:
-    return data_error(slug, message, file=os.fspath(path), help=remedy)
+def _error(path: str | Path, slug: str, message: str, remedy: str | None = None) -> foundation.DcrfError:
+    return foundation.data_error(slug, message, file=os.fspath(path), help=remedy)
 
 
-def _damaged(path: str | Path, detail: str) -> DcrfError:
+def _damaged(path: str | Path, detail: str) -> foundation.DcrfError:
     return _error(path, "corrupt-model", f"`{path}` is damaged: {detail}", _AGAIN)

@@ -13,6 +13,7 @@ from typing import Self
 
 import numpy as np
 
+from .. import inference, semantics
 from ..data import Corpus, EncodedLabels, corpus_of_length
 from ..features import FeatureExtractor, FeatureRows, Pairs
 from ..foundation import CORPUS, DcrfError, Diagnostic, Floats, Mask, cached_property, data_error, require_kind
@@ -32,46 +33,6 @@ from ..graph import (
     variable_names,
     with_constraints_apart,
 )
-from ..inference import (
-    METHODS,
-    Binder,
-    BoundData,
-    CliqueMarginal,
-    GuideLists,
-    LocalDecoder,
-    OnceDecoder,
-    PrunedMethod,
-    PruningReport,
-    RunStatus,
-    Samples,
-    SequenceMethod,
-    StageGuide,
-    Workers,
-    check_samples_fit,
-    choose_method,
-    clique_marginals,
-    draw_samples,
-    largest_table,
-    latents_first_fits,
-    local_pieces,
-    pruning_loss,
-    run_inference,
-    stage_guide,
-)
-from ..semantics import (
-    AutoSettings,
-    ExactSettings,
-    MethodSettings,
-    ModelSpec,
-    Observed,
-    SegmentMemory,
-    TrpSettings,
-    enforced_onces,
-    guiding_stage,
-    inference_settings,
-    segment_states,
-    unrolled_spec,
-)
 
 LARGEST = 1e100  # value of a feature: a product with weights, and sums of them, are then finite
 EVENT = "event on"  # before the name of a variable: the factor that restricts it
@@ -86,42 +47,42 @@ class ModelStructure:
     states: of each variable: labels, latents, memories.   guides: weights [W] of the stages that prune.
     """
 
-    spec: ModelSpec
+    spec: semantics.ModelSpec
     states: Mapping[str, tuple[str, ...]]
     extractor: FeatureExtractor
     graph: ModelGraph
     parameters: Parameters
     guides: Mapping[str, Floats] = field(default_factory=dict)
-    _binders: dict[tuple[int, bool, bool], Binder] = field(default_factory=dict, init=False)
-    _restricted: dict[Hashable, Binder] = field(default_factory=dict, init=False)
+    _binders: dict[tuple[int, bool, bool], inference.Binder] = field(default_factory=dict, init=False)
+    _restricted: dict[Hashable, inference.Binder] = field(default_factory=dict, init=False)
     _apart: dict[str | None, ModelGraph] = field(default_factory=dict, init=False)  # by stage
 
     @cached_property
-    def method(self) -> tuple[str, MethodSettings]:
+    def method(self) -> tuple[str, semantics.MethodSettings]:
         """Name and settings of the inference method that the template asks for.
 
         Before the stage that prunes has been trained, single labels prune.
         """
-        return choose_method(self.graph, self.parameters, self._asked)
+        return inference.choose_method(self.graph, self.parameters, self._asked)
 
     @cached_property
     def sums_latents_first(self) -> bool:
         """Whether latent variables can be summed out before the best labels are sought, as `joint` decoding has to."""
         try:
-            return latents_first_fits(self.graph, inference_settings(self.spec))
+            return inference.latents_first_fits(self.graph, semantics.inference_settings(self.spec))
         except DcrfError:
             return False
 
     @cached_property
-    def guide(self) -> StageGuide | None:
+    def guide(self) -> inference.StageGuide | None:
         """The stage that prunes, if there is one."""
-        return stage_guide(self.spec, self.graph, self.parameters, self._asked, self.guides)
+        return inference.stage_guide(self.spec, self.graph, self.parameters, self._asked, self.guides)
 
     @cached_property
-    def once_constraint(self) -> OnceDecoder | None:
+    def once_constraint(self) -> inference.OnceDecoder | None:
         """The search that keeps to `once` where the graph does not, as its types are too many; else None."""
-        runs = enforced_onces(self.spec, self.states)
-        return OnceDecoder(self.graph, runs) if runs else None
+        runs = semantics.enforced_onces(self.spec, self.states)
+        return inference.OnceDecoder(self.graph, runs) if runs else None
 
     @cached_property
     def label_states(self) -> dict[str, tuple[str, ...]]:
@@ -129,13 +90,13 @@ class ModelStructure:
         return {label: self.states[label] for label in self.graph.variables[: self.graph.num_labels]}
 
     @property
-    def _asked(self) -> MethodSettings:
-        asked = inference_settings(self.spec)
-        stage = guiding_stage(self.spec, asked)
+    def _asked(self) -> semantics.MethodSettings:
+        asked = semantics.inference_settings(self.spec)
+        stage = semantics.guiding_stage(self.spec, asked)
         return asked if stage is None or stage in self.guides else asked.model_copy(update={"by": None})
 
     @cached_property
-    def coded(self) -> list[tuple[Observed, ...]]:
+    def coded(self) -> list[tuple[semantics.Observed, ...]]:
         """The observations that each hard constraint reads, of the constraints that read some."""
         return [template.observed for template in self.graph.coded]
 
@@ -144,11 +105,13 @@ class ModelStructure:
         rows, relations = self.extractor.everything(corpus, self.coded)
         return (*rows, *self.graph.rows_of_lengths(rows, corpus.sentence_off)), relations
 
-    def binder(self, graph: ModelGraph, *, programs: bool, latents_first: bool) -> Binder:
+    def binder(self, graph: ModelGraph, *, programs: bool, latents_first: bool) -> inference.Binder:
         """Binds data to a graph. It is made once for each graph and each way."""
         key = id(graph), programs, latents_first  # a binder holds its graph, so that the id stays its own
         if key not in self._binders:
-            self._binders[key] = Binder(graph, self.parameters, programs=programs, latents_first=latents_first)
+            self._binders[key] = inference.Binder(
+                graph, self.parameters, programs=programs, latents_first=latents_first
+            )
         return self._binders[key]
 
     def constraints_apart(self, pieces: Sequence[PieceTemplate], stage: str | None) -> ModelGraph:
@@ -157,13 +120,13 @@ class ModelStructure:
             self._apart[stage] = with_constraints_apart(self.graph, pieces)
         return self._apart[stage]
 
-    def restricted_binder(self, allowed: Mapping[int, Mask], first_set: int, *, programs: bool) -> Binder:
+    def restricted_binder(self, allowed: Mapping[int, Mask], first_set: int, *, programs: bool) -> inference.Binder:
         """The binder of the graph with `restricted_graph`'s factors. The last few are kept: events are much alike."""
         key = programs, tuple((variable, table.shape, table.tobytes()) for variable, table in allowed.items())
         binder = self._restricted.get(key)
         if binder is None:
             graph = restricted_graph(self.graph, allowed, first_set, EVENT)
-            binder = Binder(graph, self.parameters, programs=programs)
+            binder = inference.Binder(graph, self.parameters, programs=programs)
             for oldest in list(self._restricted)[: 1 - KEPT_RESTRICTED]:
                 self._restricted.pop(oldest, None)
             self._restricted[key] = binder
@@ -187,7 +150,7 @@ class Predictor:
     rows: tuple[FeatureRows, ...]
     relations: Mapping[int, Pairs]
     constant_weights: tuple[Floats, ...] = ()
-    _local_decoders: dict[str | None, LocalDecoder] = field(default_factory=dict)  # by stage
+    _local_decoders: dict[str | None, inference.LocalDecoder] = field(default_factory=dict)  # by stage
 
     @classmethod
     def of(
@@ -231,7 +194,7 @@ class Predictor:
 
     def bind(
         self, *, programs: bool = False, latents_first: bool = False, graph: ModelGraph | None = None
-    ) -> BoundData:
+    ) -> inference.BoundData:
         """The corpus bound to the model, clamped to the labels known beforehand; see `Binder` for the arguments.
 
         graph: by default the model's.
@@ -242,10 +205,12 @@ class Predictor:
         else:
             rows = (*self.rows, *clamp_rows(graph, self._gold))
             clamped = clamped_graph(graph, self._gold, len(self.rows))
-            binder = Binder(clamped, self.structure.parameters, programs=programs, latents_first=latents_first)
+            binder = inference.Binder(
+                clamped, self.structure.parameters, programs=programs, latents_first=latents_first
+            )
         return binder.bind(rows, self.corpus.sentence_off, self.relations)
 
-    def restricted(self, allowed: Mapping[int, Mask], *, programs: bool) -> BoundData:
+    def restricted(self, allowed: Mapping[int, Mask], *, programs: bool) -> inference.BoundData:
         """The bound corpus with one more feature set for each variable of `allowed`; its codes are all free.
 
         allowed: by variable, which states each code allows [codes, card]; code 0 allows all.
@@ -257,7 +222,7 @@ class Predictor:
             clamped = clamped_graph(structure.graph, self._gold, len(rows))
             rows = (*rows, *clamp_rows(structure.graph, self._gold))
             graph = restricted_graph(clamped, allowed, len(rows), EVENT)
-            binder = Binder(graph, structure.parameters, programs=programs)
+            binder = inference.Binder(graph, structure.parameters, programs=programs)
         free = FeatureRows(np.arange(count + 1, dtype=np.int64), np.full(count, FREE, np.int32), np.zeros(0))
         return binder.bind((*rows, *(free for _ in allowed)), self.corpus.sentence_off, self.relations)
 
@@ -270,76 +235,78 @@ class Predictor:
         return gold_of(structure.spec, structure.states, structure.extractor, self.corpus, self.known)
 
     @cached_property
-    def bound(self) -> tuple[BoundData, SequenceMethod]:
+    def bound(self) -> tuple[inference.BoundData, inference.SequenceMethod]:
         """The bound corpus, with the inference method that the template asks for."""
         name, settings = self.structure.method
-        entry, guide = METHODS[name], self.structure.guide
+        entry, guide = inference.METHODS[name], self.structure.guide
         data = self.bind(programs=entry.programs, graph=entry.graph(self.structure.graph))
         method = entry.build(data, settings)
-        if isinstance(method, PrunedMethod) and guide is not None:
+        if isinstance(method, inference.PrunedMethod) and guide is not None:
             method.lists = self._lists(guide)
         return data, method
 
-    def _lists(self, guide: StageGuide) -> GuideLists:
+    def _lists(self, guide: inference.StageGuide) -> inference.GuideLists:
         """What survives by a stage that prunes."""
         data = self.bind(programs=guide.programs, graph=guide.bound_graph)
-        return GuideLists(data, guide, None if guide.guide is None else self._lists(guide.guide))
+        return inference.GuideLists(data, guide, None if guide.guide is None else self._lists(guide.guide))
 
-    def local_decoder(self, stage: str | None) -> LocalDecoder:
+    def local_decoder(self, stage: str | None) -> inference.LocalDecoder:
         """What decodes by the local distributions of the pieces of a stage. It is made once."""
         if stage not in self._local_decoders:
-            pieces = local_pieces(self.structure.spec, self.structure.graph, stage)
+            pieces = inference.local_pieces(self.structure.spec, self.structure.graph, stage)
             graph = self.structure.constraints_apart(pieces, stage)
-            self._local_decoders[stage] = LocalDecoder(self.bind(graph=graph), pieces, graph)
+            self._local_decoders[stage] = inference.LocalDecoder(self.bind(graph=graph), pieces, graph)
         return self._local_decoders[stage]
 
-    def comparable(self) -> tuple[BoundData, SequenceMethod]:
+    def comparable(self) -> tuple[inference.BoundData, inference.SequenceMethod]:
         """The bound corpus, with the method of `comparable_method`."""
         name, chosen = self.comparable_method
-        data = self.bind(programs=METHODS[name].programs)
-        return data, METHODS[name].build(data, chosen)
+        data = self.bind(programs=inference.METHODS[name].programs)
+        return data, inference.METHODS[name].build(data, chosen)
 
     @property
-    def comparable_method(self) -> tuple[str, MethodSettings]:
+    def comparable_method(self) -> tuple[str, semantics.MethodSettings]:
         """A method whose log Z are comparable, by its name in `METHODS`: exact inference if it fits, else messages.
 
         Bounds on log Z are not comparable, and sampling gives no log Z.
         """
-        graph, settings = self.structure.graph, inference_settings(self.structure.spec)
+        graph, settings = self.structure.graph, semantics.inference_settings(self.structure.spec)
         name, chosen = self.structure.method
-        if not graph.relational and graph.exact_cost.largest <= largest_table(settings):
-            name, chosen = "exact", ExactSettings(max_table=largest_table(settings))
+        if not graph.relational and graph.exact_cost.largest <= inference.largest_table(settings):
+            name, chosen = "exact", semantics.ExactSettings(max_table=inference.largest_table(settings))
         elif name not in ("exact", "automaton", "auto", "bp", "trp"):
-            name, chosen = ("auto", AutoSettings()) if graph.relational else ("trp", TrpSettings())
+            name, chosen = ("auto", semantics.AutoSettings()) if graph.relational else ("trp", semantics.TrpSettings())
         return name, chosen
 
-    def log_z(self, weights: Floats, workers: Workers) -> Floats:
+    def log_z(self, weights: Floats, workers: inference.Workers) -> Floats:
         """log Z of each sentence, [S]; Bethe's approximation on loops; -inf if no labelling is possible."""
         data, method = self.bound
-        return run_inference(data, method, data.potentials_at(weights, self.constant_weights), workers).log_z
+        return inference.run_inference(data, method, data.potentials_at(weights, self.constant_weights), workers).log_z
 
-    def marginals(self, weights: Floats, workers: Workers) -> tuple[list[Floats], RunStatus]:
+    def marginals(self, weights: Floats, workers: inference.Workers) -> tuple[list[Floats], inference.RunStatus]:
         """p(y_t = state | x) of every variable, [N, states]."""
         data, method = self.bound
         potentials = data.potentials_at(weights, self.constant_weights)
-        out = run_inference(data, method, potentials, workers, marginals=True)
+        out = inference.run_inference(data, method, potentials, workers, marginals=True)
         return data.by_variable(out.marginals), out.summary()
 
-    def pruning(self, weights: Floats, workers: Workers, gold: EncodedLabels) -> PruningReport:
+    def pruning(self, weights: Floats, workers: inference.Workers, gold: EncodedLabels) -> inference.PruningReport:
         """What pruned inference leaves out, see `PruningReport`; nothing under other methods."""
         data, method = self.bound
-        if not isinstance(method, PrunedMethod) or not data.num_sequences:
-            return PruningReport()
+        if not isinstance(method, inference.PrunedMethod) or not data.num_sequences:
+            return inference.PruningReport()
         potentials = data.potentials_at(weights, self.constant_weights)
-        return pruning_loss(data, method, potentials, gold.codes.ravel(), workers)
+        return inference.pruning_loss(data, method, potentials, gold.codes.ravel(), workers)
 
-    def clique_marginals(self, weights: Floats) -> Iterator[tuple[tuple[CliqueMarginal, ...], RunStatus]]:
+    def clique_marginals(
+        self, weights: Floats
+    ) -> Iterator[tuple[tuple[inference.CliqueMarginal, ...], inference.RunStatus]]:
         """Yields for each sentence p(y_c | x) of every clique instance, and how inference ended."""
         _, settings = self.structure.method
         data = self.bind()
-        return clique_marginals(data, data.potentials_at(weights, self.constant_weights), settings)
+        return inference.clique_marginals(data, data.potentials_at(weights, self.constant_weights), settings)
 
-    def sample(self, weights: Floats, workers: Workers, count: int, seed: int) -> Samples:
+    def sample(self, weights: Floats, workers: inference.Workers, count: int, seed: int) -> inference.Samples:
         """`count` labellings of each sentence drawn from p(y | x).
 
         DcrfError if exact inference does not fit, or if a search keeps to `once`, from which nothing can be drawn.
@@ -351,9 +318,9 @@ class Predictor:
             )
             remedy = "bind fewer by `except`, or take n-best labellings"
             raise data_error("once-not-exact", message, help=remedy)
-        check_samples_fit(self.structure.graph, inference_settings(self.structure.spec))
+        inference.check_samples_fit(self.structure.graph, semantics.inference_settings(self.structure.spec))
         data = self.bind(programs=True)
-        return draw_samples(data, data.potentials_at(weights, self.constant_weights), count, seed, workers)
+        return inference.draw_samples(data, data.potentials_at(weights, self.constant_weights), count, seed, workers)
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -362,14 +329,14 @@ class Predictor:
 
 
 def gold_of(
-    spec: ModelSpec,
+    spec: semantics.ModelSpec,
     states: Mapping[str, Sequence[str]],
     extractor: FeatureExtractor,
     corpus: Corpus,
     encoded: EncodedLabels,
 ) -> Gold:
     """The known values of every variable: of labels as read, of memories as labels imply them, of latents none."""
-    spec, states = unrolled_spec(spec, states)
+    spec, states = semantics.unrolled_spec(spec, states)
     names = variable_names(spec)
     codes = np.full((len(names), corpus.num_tokens), -1, np.int32)
     codes[: len(spec.labels)] = encoded.codes
@@ -378,13 +345,13 @@ def gold_of(
     fill_memories(codes, tables, observed, {name: m for m, name in enumerate(names)}, corpus.sentence_off)
     sets = [*encoded.sets, *((),) * (len(names) - len(spec.labels))]
     for memory in spec.memories:
-        if isinstance(memory, SegmentMemory):
+        if isinstance(memory, semantics.SegmentMemory):
             clique = next(clique for clique in spec.cliques if clique.segmental)
             label, run = names.index(memory.label), names.index(memory.name)
             listed = states[memory.label]
             codes[run], sets[run] = known_runs(
-                segment_states(memory, listed), segment_shape(spec, clique, listed), codes[label], sets[label],
-                corpus.sentence_off,
+                semantics.segment_states(memory, listed), segment_shape(spec, clique, listed),
+                codes[label], sets[label], corpus.sentence_off,
             )  # fmt: skip
     return Gold(codes, tuple(sets))
 

@@ -26,15 +26,7 @@ from .model_summary import identity_of, strong_weights, transition_weights
 from .predicting_model import PredictingModel
 from .prediction import Prediction, runs_that_fit
 from .predictor import Predictor
-from .reporting import (
-    DrawnSentence,
-    ErrorList,
-    Findings,
-    Sampling,
-    Term,
-    Why,
-    error_list,
-)
+from .reporting import DrawnSentence, ErrorList, Findings, Sampling, Term, Why, error_list
 
 MOST_TERMS = 8  # of an explanation
 DRAWN_LENGTH, MOST_DRAWN = 25, 3  # tokens of a sentence that is drawn unasked, and how many are

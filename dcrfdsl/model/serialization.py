@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel
 
+from .. import semantics
 from ..features import FeatureExtractor, RegisteredFeature
 from ..foundation import (
     DcrfError,
@@ -36,18 +37,6 @@ from ..foundation import (
 )
 from ..graph import ModelGraph, Parameters, variable_names
 from ..optimizers import Voters
-from ..semantics import (
-    DEFAULT_STAGE,
-    ModelSpec,
-    approve_stored,
-    guiding_stages,
-    segment_memory,
-    segment_states,
-    stage_chain,
-    to_text,
-    unrolled_spec,
-    without_retired_settings,
-)
 from ..syntax import Cardinality, Enumerated, Label, Latent, Memory
 from .file_format import model_bytes, read_model, read_model_bytes, write_model
 from .predicting_model import PredictingModel, unusable_weight
@@ -101,7 +90,7 @@ def _stored(model: PredictingModel) -> tuple[dict[str, NDArray[Any]], dict[str, 
     for column, values in model.known_values.items():
         arrays[f"known.{column}.bytes"], arrays[f"known.{column}.off"] = pack_strings(sorted(values))
     header = {
-        "template": to_text(model.spec),
+        "template": semantics.to_text(model.spec),
         "spec": model.spec.model_dump(mode="json"),
         "states": {label: list(states) for label, states in model.states.items()},
         "features": model.extractor.metadata(),
@@ -143,22 +132,22 @@ def _read(
         raise data_error("not-a-model", f"`{path}` is a checkpoint of a training, not a model", help=remedy)
     with _one_message(path):
         header = typed(_Header, stored, "header")
-        spec = without_retired_settings(typed(ModelSpec, header.spec, "spec"))
+        spec = semantics.without_retired_settings(typed(semantics.ModelSpec, header.spec, "spec"))
         stage = _stage_of(spec, header.record)
     if not unchecked:
-        approve_stored(spec, stage, str(path))
+        semantics.approve_stored(spec, stage, str(path))
     with _one_message(path):
         return _restored(make, spec, header, StoredArrays(arrays), registered)
 
 
 def _restored(
-    make: type[Model], spec: ModelSpec, header: _Header, arrays: StoredArrays,
+    make: type[Model], spec: semantics.ModelSpec, header: _Header, arrays: StoredArrays,
     registered: Mapping[str, RegisteredFeature],
 ) -> Model:  # fmt: skip
     states = {name: tuple(names) for name, names in header.states.items()}
-    memory = segment_memory(spec)
+    memory = semantics.segment_memory(spec)
     if memory is not None and memory.name not in states and states.get(memory.label):  # files of before leave it out
-        states[memory.name] = segment_states(memory, states[memory.label]).names
+        states[memory.name] = semantics.segment_states(memory, states[memory.label]).names
     _check_states(spec, states)
     extractor = FeatureExtractor.restore(spec, arrays.part("features."), header.features, registered=registered)
     graph = ModelGraph.of(spec, states, extractor.set_of_clique, extractor.bias_of_clique)
@@ -180,7 +169,7 @@ def _restored(
     return model
 
 
-def _check_states(spec: ModelSpec, states: Mapping[str, tuple[str, ...]]) -> None:
+def _check_states(spec: semantics.ModelSpec, states: Mapping[str, tuple[str, ...]]) -> None:
     """`IncompatibleState` unless every variable has its declared states, every clique sites, and no clique more
     assignments than tables can hold.
     """
@@ -188,7 +177,7 @@ def _check_states(spec: ModelSpec, states: Mapping[str, tuple[str, ...]]) -> Non
         raise IncompatibleState("a clique has no sites")
     if missing := [name for name in variable_names(spec) if not states.get(name)]:
         raise IncompatibleState(f"`{missing[0]}` has no state")
-    names = variable_names(unrolled_spec(spec, states)[0])  # with the memories that `once` stands for
+    names = variable_names(semantics.unrolled_spec(spec, states)[0])  # with the memories that `once` stands for
     if tuple(states) != names:
         raise IncompatibleState(f"there are states of {_listed(states)}, and the variables are {_listed(names)}")
     for name, listed in states.items():
@@ -233,22 +222,22 @@ def _check_weights(weights: Floats, expected: int) -> None:
         raise IncompatibleState(f"a weight is {strange}, expected finite ones")
 
 
-def _stage_of(spec: ModelSpec, record: Mapping[str, object]) -> str:
+def _stage_of(spec: semantics.ModelSpec, record: Mapping[str, object]) -> str:
     """The stage of the stored record; `IncompatibleState` if the template does not have it."""
     stage = record.get("stage", "")
     if not isinstance(stage, str):
         raise IncompatibleState("`record.stage` is no text")
-    if stage and stage not in {entry.label for entry in spec.stages or (DEFAULT_STAGE,)}:
+    if stage and stage not in {entry.label for entry in spec.stages or (semantics.DEFAULT_STAGE,)}:
         raise IncompatibleState(f"the record is of a stage `{stage}`, which the template does not have")
     return stage
 
 
 def _guides(
-    spec: ModelSpec, record: TrainingRecord, stages: list[str], arrays: StoredArrays, num_weights: int
+    spec: semantics.ModelSpec, record: TrainingRecord, stages: list[str], arrays: StoredArrays, num_weights: int
 ) -> dict[str, Floats]:
     """The weights of the stages that prune; `IncompatibleState` unless they are those that tagging needs."""
-    trained = [entry.label for entry in stage_chain(spec, record.stage)] if record.stage else []
-    needed = [stage for stage in guiding_stages(spec) if stage in trained]
+    trained = [entry.label for entry in semantics.stage_chain(spec, record.stage)] if record.stage else []
+    needed = [stage for stage in semantics.guiding_stages(spec) if stage in trained]
     if stages != needed:
         raise IncompatibleState(f"there are weights of the pruning stages {stages}, and inference needs {needed}")
     guides = {}
@@ -264,7 +253,7 @@ def _guides(
     return guides
 
 
-def _known_values(spec: ModelSpec, columns: list[str], arrays: StoredArrays) -> dict[str, frozenset[str]]:
+def _known_values(spec: semantics.ModelSpec, columns: list[str], arrays: StoredArrays) -> dict[str, frozenset[str]]:
     known = {}
     for column in columns:
         if spec.column(column) is None:

@@ -131,11 +131,11 @@ class CRF(SequenceEstimator):
             if X_dev is not None:
                 _append(trainer, X_dev, y_dev, 1, "_dev")
             holdout = -1 if X_dev is None else 1
-            if self.model_filename is not None:
-                content = _trained(trainer, os.fspath(self.model_filename), holdout)
-            else:
-                with tempfile.TemporaryDirectory(prefix="dcrfdsl-") as folder:
-                    content = _trained(trainer, os.path.join(folder, "model.crfsuite"), holdout)
+            with tempfile.TemporaryDirectory(prefix="dcrfdsl-") as folder:
+                named = self.model_filename
+                path = os.path.join(folder, "model.crfsuite") if named is None else os.fspath(named)
+                trainer.train(path, holdout=holdout)
+                content = Path(path).read_bytes()
         self.model_, self.training_log_, self._tagger = content, trainer.logparser, _opened(content)
         return self
 
@@ -154,8 +154,7 @@ class CRF(SequenceEstimator):
 
         xseq: its items.
         """
-        (labels,) = self.predict([xseq])
-        return list(labels)
+        return list(self.predict([xseq])[0])
 
     def predict_marginals(self, X: Any) -> NDArray[Any]:
         """The probabilities of all labels of each item: an array [S] of lists of dicts `{label: probability}`.
@@ -172,8 +171,7 @@ class CRF(SequenceEstimator):
 
         xseq: its items.
         """
-        (marginals,) = self.predict_marginals([xseq])
-        return list(marginals)
+        return list(self.predict_marginals([xseq])[0])
 
     def score(self, X: Any, y: Any = None, **others: Any) -> float:
         """The share of items with the right label.
@@ -254,11 +252,6 @@ def _append(trainer: Trainer, X: Any, y: Any, group: int, suffix: str, *, requir
     gold = with_texts(read_labels(y, sentences, _LABELS, f"y{suffix}"), sentences)
     for sequence, labels in zip(items, gold, strict=True):
         trainer.append(sequence, labels, group)
-
-
-def _trained(trainer: Trainer, path: str, holdout: int) -> bytes:
-    trainer.train(path, holdout=holdout)
-    return Path(path).read_bytes()
 
 
 @contextmanager

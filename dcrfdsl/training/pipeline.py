@@ -30,15 +30,7 @@ from ..foundation import (
 from ..inference import Workers, resolve_decode_rule
 from ..model import InductionRound, StartRecord, TrainedModel, TrainingRecord, impossible_gold
 from ..optimizers import Iteration as Iteration, NotNow, RunState, Voters
-from ..semantics import (
-    InduceSettings,
-    ModelSpec,
-    Resolved,
-    TrainSettings,
-    guiding_stages,
-    stage_chain,
-    stage_settings,
-)
+from ..semantics import InduceSettings, ModelSpec, Resolved, TrainSettings, guiding_stages, stage_chain, stage_settings
 from .carried_weights import carried_weights
 from .checking import Registered, Template, as_resolved, checker_warnings, require_arguments
 from .checkpoints import Checkpoint, Checkpointing, fingerprint_of
@@ -62,9 +54,7 @@ class StageRuns:
         self._saved_done: list[dict[str, Any]] = saved["done"]
         self._saved_curve = [Iteration(*step) for step in saved["curve"]]
         self._done: list[dict[str, Any]] = []
-        self._is_ready = (
-            False  # whether all that the present run needs is there; before, there is nothing to go on from
-        )
+        self._is_ready = False  # whether all that the present run needs is there, so that it could go on from here
 
     def is_done(self, number: int) -> bool:
         """Whether stage `number` had ended at the checkpoint."""

@@ -15,21 +15,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Literal, NamedTuple
 
+from .. import semantics
 from ..features import Pairs, view_label
 from ..foundation import DcrfError, Diagnostic, memory_left
 from ..graph import order_cost
-from ..semantics import (
-    ModelSpec,
-    PrunedSettings,
-    constraint_sites,
-    inference_settings,
-    is_implied,
-    segment_memory,
-    segment_states,
-    shift_of_site,
-    stage_settings,
-    unrolled_spec,
-)
 from ..syntax import Apply, CliqueSpec, Constraint, Once, label_at, statement_text
 
 CELL_BYTES = 100  # of an entry of a table, with what is kept beside it in training; measured
@@ -66,7 +55,7 @@ class StatementSize(NamedTuple):
 
 
 def statement_sizes(
-    spec: ModelSpec,
+    spec: semantics.ModelSpec,
     states: States,
     relations: Mapping[int, Pairs] | None = None,
     features: Sequence[int] = (),
@@ -77,8 +66,8 @@ def statement_sizes(
     states: of every declared variable.   relations: the pairs of relational cliques, by their number.   features: of
     each clique.
     """
-    memory = segment_memory(spec)
-    runs = 0 if memory is None else len(segment_states(memory, states[memory.label]).names)
+    memory = semantics.segment_memory(spec)
+    runs = 0 if memory is None else len(semantics.segment_states(memory, states[memory.label]).names)
     tables = not _pruned(spec, stage)  # pruned inference writes out no table of several positions
     found = []
     for number, clique in enumerate(spec.cliques):
@@ -93,7 +82,7 @@ def statement_sizes(
                     )
                 )  # fmt: skip
             continue
-        shifts = [shift_of_site(site.place) for site in clique.sites]
+        shifts = [semantics.shift_of_site(site.place) for site in clique.sites]
         sites = tuple(zip(labels, shifts, strict=True))
         weighed = tuple(len(states[name]) + 2 * (clique.edges == "pad") for name in labels)
         lifted = memory is not None and not clique.relational and max(shifts) - min(shifts) == 1
@@ -121,7 +110,7 @@ def statement_sizes(
                 remedy = "join fewer: `link = next`, a `max_gap`, or a condition that fewer positions share"
         found.append(StatementSize(clique, sites, cards, size, words, remedy, seconds))
     for constraint in spec.constraints:
-        read = constraint_sites(spec, constraint)
+        read = semantics.constraint_sites(spec, constraint)
         cards = tuple(len(states[name]) for name, _ in read)
         cells = CELL_BYTES * math.prod(map(float, cards))
         remedy = "write several conditions that read fewer variables each"
@@ -129,12 +118,12 @@ def statement_sizes(
     return [*found, *_once_sizes(spec, states, runs)]
 
 
-def _once_sizes(spec: ModelSpec, states: States, runs: int) -> Iterator[StatementSize]:
+def _once_sizes(spec: semantics.ModelSpec, states: States, runs: int) -> Iterator[StatementSize]:
     """The memories that `once` stands for: a table over two neighbours for each type."""
     if not spec.onces:
         return
     label = spec.onces[0].label
-    memories = [one for one in unrolled_spec(spec, states)[0].memories if is_implied(one.name)]
+    memories = [one for one in semantics.unrolled_spec(spec, states)[0].memories if semantics.is_implied(one.name)]
     types = len(memories) - bool(runs)
     card = runs or len(states[label])
     name = memories[-1].name if runs and memories else label
@@ -146,14 +135,14 @@ def _once_sizes(spec: ModelSpec, states: States, runs: int) -> Iterator[Statemen
                             remedy)  # fmt: skip
 
 
-def _pruned(spec: ModelSpec, stage: str | None) -> bool:
+def _pruned(spec: semantics.ModelSpec, stage: str | None) -> bool:
     """Whether inference is pruned in all stages and in tagging."""
     names: list[str | None] = [one.label for one in spec.stages] or [stage]
-    asked = [stage_settings(spec, name).infer or inference_settings(spec) for name in names]
-    return all(isinstance(one, PrunedSettings) for one in (*asked, inference_settings(spec)))
+    asked = [semantics.stage_settings(spec, name).infer or semantics.inference_settings(spec) for name in names]
+    return all(isinstance(one, semantics.PrunedSettings) for one in (*asked, semantics.inference_settings(spec)))
 
 
-def _label_of(spec: ModelSpec, name: str) -> str:
+def _label_of(spec: semantics.ModelSpec, name: str) -> str:
     """The variable behind a name, which may be a view."""
     view = spec.views_by_name.get(name)
     return name if view is None else view_label(spec, view) or name
@@ -172,7 +161,7 @@ def _by(*cards: int) -> str:
 
 
 def refuse_too_large(
-    spec: ModelSpec,
+    spec: semantics.ModelSpec,
     states: States,
     relations: Mapping[int, Pairs] | None = None,
     features: Sequence[int] = (),
@@ -227,7 +216,7 @@ def _gigabytes(size: float) -> str:
 
 
 @contextmanager
-def naming_statements(spec: ModelSpec, states: States | None) -> Iterator[None]:
+def naming_statements(spec: semantics.ModelSpec, states: States | None) -> Iterator[None]:
     """Errors about tables or memory that come from within get the places of the statements that multiply."""
     try:
         yield
@@ -241,7 +230,7 @@ def naming_statements(spec: ModelSpec, states: States | None) -> Iterator[None]:
         raise DcrfError(known) from None
 
 
-def _named(spec: ModelSpec, states: States | None, one: Diagnostic) -> Diagnostic:
+def _named(spec: semantics.ModelSpec, states: States | None, one: Diagnostic) -> Diagnostic:
     """A diagnostic about tables or memory, if it has no place yet, with the statements that make tables large."""
     if one.slug not in NAMED_FOR or one.primary is not None or one.location is not None:
         return one

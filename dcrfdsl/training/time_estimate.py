@@ -22,21 +22,11 @@ from typing import NamedTuple
 
 from numba.core.event import Event, Listener, install_listener
 
+from .. import semantics
 from ..data import Corpus
 from ..features import RegisteredFeature
 from ..foundation import DcrfError, DcrfWarning
 from ..optimizers import Iteration
-from ..semantics import (
-    CriterionSettings,
-    InduceSettings,
-    ModelSpec,
-    OptimizerSettings,
-    Resolved,
-    StoppingSettings,
-    TrainSettings,
-    stage_chain,
-    stage_settings,
-)
 from .pipeline import TrainingRequest, train_model
 from .stage import Observers
 
@@ -61,7 +51,7 @@ class SecondsRange(NamedTuple):
 
 
 def training_seconds(
-    resolved: Resolved,
+    resolved: semantics.Resolved,
     corpus: Corpus,
     *,
     relative_cost: Callable[[Corpus], float],
@@ -99,10 +89,12 @@ def training_seconds(
     return _sum_of(stages, size * (watch.first - begun))
 
 
-def _stages(spec: ModelSpec, stage: str | None) -> Iterator[tuple[str, TrainSettings[CriterionSettings], int]]:
+def _stages(
+    spec: semantics.ModelSpec, stage: str | None
+) -> Iterator[tuple[str, semantics.TrainSettings[semantics.CriterionSettings], int]]:
     """Label, settings and number of starts of each stage; only the first one has several starts."""
-    for number, one in enumerate(stage_chain(spec, stage)):
-        settings = stage_settings(spec, one.label)
+    for number, one in enumerate(semantics.stage_chain(spec, stage)):
+        settings = semantics.stage_settings(spec, one.label)
         yield one.label, settings, settings.restarts if spec.latents and number == 0 else 1
 
 
@@ -199,7 +191,7 @@ class _Watch:
 
 
 def _expected(
-    settings: TrainSettings[CriterionSettings], watch: _Watch, stage: str, ratio: float, size: float
+    settings: semantics.TrainSettings[semantics.CriterionSettings], watch: _Watch, stage: str, ratio: float, size: float
 ) -> _Steps:
     """The iterations of a stage on all data, after those on the sample.   size: of the data, in samples."""
     pace, (low, high) = ratio * watch.pace(stage), _usual(settings)
@@ -214,7 +206,7 @@ def _expected(
     return _Steps(pace, wanted, wanted, GUESSED if stage in watch.stopped else COUNTED)
 
 
-def _until(left: Sequence[float], optimizer: OptimizerSettings) -> float | None:
+def _until(left: Sequence[float], optimizer: semantics.OptimizerSettings) -> float | None:
     """The iterations until the norm of the gradient, or the gap, falls to the tolerance, by its last half's fall."""
     recent = [math.log(one) for one in left[len(left) // 2 :]]
     tolerance = getattr(optimizer, "tolerance", None)
@@ -227,14 +219,14 @@ def _until(left: Sequence[float], optimizer: OptimizerSettings) -> float | None:
     return len(left) + max(0.0, (goal - statistics.fmean(recent[-3:])) / slope)
 
 
-def _usual(settings: TrainSettings[CriterionSettings]) -> tuple[float, float]:
+def _usual(settings: semantics.TrainSettings[semantics.CriterionSettings]) -> tuple[float, float]:
     """How many iterations a stage takes, at least and at most, as far as its settings tell."""
     criterion, optimizer = settings.criterion, settings.optimizer
     known = criterion.passes or optimizer.passes
     if known is not None:
         return known
     usual = CLOSED if "margins" in criterion.offers else TYPICAL
-    induced = criterion.rounds * criterion.iterations if isinstance(criterion, InduceSettings) else 0
-    if isinstance(optimizer, StoppingSettings):
+    induced = criterion.rounds * criterion.iterations if isinstance(criterion, semantics.InduceSettings) else 0
+    if isinstance(optimizer, semantics.StoppingSettings):
         usual = min(usual, optimizer.max_iterations)
     return usual + induced / 2, usual + induced

@@ -15,18 +15,8 @@ from pathlib import Path
 
 import numpy as np
 
+from .. import data
 from ..criteria import NumberColumns, gradient_runs
-from ..data import (
-    Corpus,
-    EncodedLabels,
-    NumericColumn,
-    check_gold,
-    encode_labels,
-    learn_states,
-    places,
-    raise_if_any,
-    variable_states,
-)
 from ..features import (
     Candidates,
     FeatureExtractor,
@@ -68,7 +58,7 @@ from .size_limits import naming_statements, refuse_too_large
 
 
 def gold_segments(
-    spec: ModelSpec, states: Mapping[str, Sequence[str]], corpus: Corpus, labels: EncodedLabels
+    spec: ModelSpec, states: Mapping[str, Sequence[str]], corpus: data.Corpus, labels: data.EncodedLabels
 ) -> dict[int, Candidates]:
     """The segments of each `segment` statement, by the number of its clique, in sentences whose labels are all known.
 
@@ -89,12 +79,12 @@ def gold_segments(
             tokens, longest = known.start[longer], int(known.length.max())
             message = (
                 f"{len(longer):,} of {len(known.start):,} segments of `{label}` are longer than {shape.limit} tokens "
-                f"({places(corpus, tokens)}); the longest has {longest}"
+                f"({data.places(corpus, tokens)}); the longest has {longest}"
             )
             location = f"{corpus.file}:{corpus.token_line[tokens[0]]}"
             remedy = f"write `up to {longest}`, or `with longer = together`: all of them with one length"
             complaints.append(Diagnostic("segment-too-long", message, location=location, help=remedy))
-    raise_if_any(complaints)
+    data.raise_if_any(complaints)
     return found
 
 
@@ -137,7 +127,7 @@ class UntrainedModel:
     """
 
     spec: ModelSpec
-    corpus: Corpus
+    corpus: data.Corpus
     states: Mapping[str, tuple[str, ...]]
     lexicons: Lexicons
     extractor: FeatureExtractor
@@ -159,7 +149,7 @@ class UntrainedModel:
 
 
 def assemble(
-    spec: ModelSpec, corpus: Corpus, directories: Mapping[str, Path], registered: Mapping[str, RegisteredFeature],
+    spec: ModelSpec, corpus: data.Corpus, directories: Mapping[str, Path], registered: Mapping[str, RegisteredFeature],
     workers: Workers = ALONE, *, remark: Callable[[Diagnostic], None] | None = None,
 ) -> UntrainedModel:  # fmt: skip
     """Builds the assembly. DcrfError where a gold label is no state, or breaks a hard constraint, and, before anything
@@ -167,9 +157,9 @@ def assemble(
 
     workers: share the work; the result does not depend on them.   remark: is told what takes very much.
     """
-    states = variable_states(spec, learn_states(spec, corpus, directories), directories)
-    labels = encode_labels(spec, states, corpus)
-    raise_if_any(check_gold(spec, states, corpus, labels))
+    states = data.variable_states(spec, data.learn_states(spec, corpus, directories), directories)
+    labels = data.encode_labels(spec, states, corpus)
+    data.raise_if_any(data.check_gold(spec, states, corpus, labels))
     lexicons = load_lexicons(spec, directories)
     refuse_too_large(spec, states)
     if remark is not None:
@@ -188,7 +178,7 @@ def assemble(
         rows = (*rows, *extractor.code_rows(corpus, [template.observed for template in graph.coded]))
         rows = (*rows, *graph.rows_of_lengths(rows, corpus.sentence_off))
         gold = gold_of(spec, states, extractor, corpus, labels)
-    raise_if_any(broken_constraints(spec, states, graph, corpus, gold, rows))
+    data.raise_if_any(broken_constraints(spec, states, graph, corpus, gold, rows))
     return UntrainedModel(spec, corpus, states, lexicons, extractor, rows, relations, graph, gold)
 
 
@@ -196,7 +186,7 @@ def broken_constraints(
     spec: ModelSpec,
     states: Mapping[str, tuple[str, ...]],
     graph: ModelGraph,
-    corpus: Corpus,
+    corpus: data.Corpus,
     gold: Gold,
     rows: Sequence[FeatureRows],
 ) -> list[Diagnostic]:
@@ -215,7 +205,7 @@ def broken_constraints(
             complaints.append(
                 Diagnostic(
                     "broken-constraint",
-                    f"the gold labels break `{text}` at {count} places ({places(corpus, tokens)})",
+                    f"the gold labels break `{text}` at {count} places ({data.places(corpus, tokens)})",
                     location=f"{corpus.file}:{corpus.token_line[tokens[0]]}",
                     help=f"correct the data, or relax or remove this `{constraint.action}`",
                 )
@@ -223,12 +213,12 @@ def broken_constraints(
     return complaints
 
 
-def number_columns(corpus: Corpus) -> NumberColumns:
+def number_columns(corpus: data.Corpus) -> NumberColumns:
     """The columns of one number a token, which `importance` may name."""
     columns = {
         name: np.asarray(column.values, np.float64)
         for name, column in corpus.columns.items()
-        if isinstance(column, NumericColumn) and column.values.ndim == 1
+        if isinstance(column, data.NumericColumn) and column.values.ndim == 1
     }
     return NumberColumns(corpus.file, corpus.token_line, columns)
 
@@ -246,7 +236,7 @@ def refuse_undecodable(spec: ModelSpec, states: Mapping[str, tuple[str, ...]], s
 
 
 def _repeated_runs(
-    spec: ModelSpec, states: Mapping[str, tuple[str, ...]], corpus: Corpus, gold: Gold
+    spec: ModelSpec, states: Mapping[str, tuple[str, ...]], corpus: data.Corpus, gold: Gold
 ) -> Iterator[Diagnostic]:
     """What begins again in the gold labels, and may occur once."""
     for runs in once_constraint(spec, states) if spec.onces else ():
@@ -260,7 +250,7 @@ def _repeated_runs(
                 "broken-constraint",
                 f"the gold labels break `{statement_text(runs.once)}` in {sentences:,} of {len(off) - 1:,} sentences: "
                 f"{', '.join(quoted_names(types[:MOST_TYPES]))}{more} "
-                f"begin{'s' * (len(types) == 1)} again ({places(corpus, tokens)})",
+                f"begin{'s' * (len(types) == 1)} again ({data.places(corpus, tokens)})",
                 location=f"{corpus.file}:{corpus.token_line[tokens[0]]}",
                 help=f"correct the data, or name what may come again: `once {runs.once.label} "
                 f"except {{{', '.join((*runs.once.free, *types[:MOST_TYPES]))}}}`",

@@ -294,7 +294,7 @@ def test_automata_give_the_same_as_elimination(name, monkeypatch):
 
 
 def test_where_exact_inference_does_not_fit_the_answer_says_so(monkeypatch):
-    monkeypatch.setattr(predictor, "largest_table", lambda settings: 1)
+    monkeypatch.setattr(predictor.inference, "largest_table", lambda settings: 1)
     case = CASES["skip chain"]
     text = case.text.replace("infer exact", "infer trp")
     model, corpus = trained(Case(text, case.sentences, joins=case.joins))

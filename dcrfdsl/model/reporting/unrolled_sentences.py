@@ -9,13 +9,7 @@ from collections.abc import Callable, Collection, Sequence
 
 from ...data import Corpus, InternedColumn
 from ...features import FeatureExtractor, FeatureRows
-from ...graph import (
-    CliqueTemplate,
-    FactorMark,
-    GraphDrawing,
-    ModelGraph,
-    VariableMark,
-)
+from ...graph import CliqueTemplate, FactorMark, GraphDrawing, ModelGraph, VariableMark
 
 Told = Callable[[str, int], tuple[str, tuple[str, ...], str]]
 

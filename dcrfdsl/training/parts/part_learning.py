@@ -21,26 +21,8 @@ from pathlib import Path
 
 import numpy as np
 
+from ... import data, features
 from ...criteria import FeatureMoments, add_moments, moments_of_rows
-from ...data import (
-    Corpus,
-    InternedColumn,
-    check_gold,
-    encode_labels,
-    learn_states,
-    raise_if_any,
-    variable_states,
-)
-from ...features import (
-    FeatureExtractor,
-    FeatureSurvey,
-    KeyCounts,
-    Lexicons,
-    PartLearner,
-    RegisteredFeature,
-    join_surveys,
-    load_lexicons,
-)
 from ...foundation import DcrfError, Ints, data_error
 from ...graph import ModelGraph, Parameters, join_parameters, learn_parameters
 from ...model import TrainedModel, TrainingRecord, gold_of
@@ -60,22 +42,22 @@ class Surveying:
 
     spec: ModelSpec
     parts: CorpusParts
-    lexicons: Lexicons
-    registered: Mapping[str, RegisteredFeature]
+    lexicons: features.Lexicons
+    registered: Mapping[str, features.RegisteredFeature]
     threads: int
 
     @property
-    def learner(self) -> PartLearner:
-        return PartLearner(self.spec, self.lexicons, self.registered)
+    def learner(self) -> features.PartLearner:
+        return features.PartLearner(self.spec, self.lexicons, self.registered)
 
 
-def survey_part(shared: Surveying, number: int) -> tuple[dict[str, Sequence[str]], FeatureSurvey]:
+def survey_part(shared: Surveying, number: int) -> tuple[dict[str, Sequence[str]], features.FeatureSurvey]:
     """The distinct values of each label column, in order of first appearance, and the texts of features."""
     corpus = shared.parts.corpus(number)
     labels: dict[str, Sequence[str]] = {}
     for label in shared.spec.labels:
         column = corpus.columns.get(label.name)
-        if isinstance(column, InternedColumn):
+        if isinstance(column, data.InternedColumn):
             labels[label.name] = list(column.values)
     return labels, shared.learner.survey(corpus)
 
@@ -87,20 +69,20 @@ def states_of_parts(
     spec = shared.spec
     most = max(map(len, values.values()), default=0)
     columns = {
-        name: InternedColumn(np.minimum(np.arange(most), len(found) - 1).astype(np.int32), found)
+        name: data.InternedColumn(np.minimum(np.arange(most), len(found) - 1).astype(np.int32), found)
         for name, found in values.items()
     }
-    nothing = Corpus(shared.parts.file, np.array([0, most]), columns, np.ones(most, np.int64))
+    nothing = data.Corpus(shared.parts.file, np.array([0, most]), columns, np.ones(most, np.int64))
     try:
-        learned = learn_states(spec, nothing, directories)
+        learned = data.learn_states(spec, nothing, directories)
     except DcrfError:
         for number in range(len(shared.parts.parts)):  # the first part that is wrong by itself knows the line
-            learn_states(spec, shared.parts.corpus(number), directories)
+            data.learn_states(spec, shared.parts.corpus(number), directories)
         raise
-    return variable_states(spec, learned, directories)
+    return data.variable_states(spec, learned, directories)
 
 
-def count_part(shared: tuple[Surveying, FeatureSurvey], number: int) -> list[list[KeyCounts]]:
+def count_part(shared: tuple[Surveying, features.FeatureSurvey], number: int) -> list[list[features.KeyCounts]]:
     """The keys of a part, for each feature set and template.   shared: with the survey of all parts."""
     surveying, survey = shared
     return surveying.learner.count(surveying.parts.corpus(number), survey, task_workers(surveying.threads).map)
@@ -113,7 +95,7 @@ class Compiling:
     spec: ModelSpec
     parts: CorpusParts
     states: States
-    extractor: FeatureExtractor
+    extractor: features.FeatureExtractor
     graph: ModelGraph
     paths: tuple[Path, ...]
 
@@ -124,12 +106,12 @@ def compile_part(shared: Compiling, number: int, _: object = None) -> Parameters
     It needs neither text nor features afterwards.
     """
     spec, corpus, states = shared.spec, shared.parts.corpus(number), shared.states
-    labels = encode_labels(spec, states, corpus)
-    raise_if_any(check_gold(spec, states, corpus, labels))
+    labels = data.encode_labels(spec, states, corpus)
+    data.raise_if_any(data.check_gold(spec, states, corpus, labels))
     tables = [template.observed for template in shared.graph.coded]
     rows, relations = shared.extractor.everything(corpus, tables)
     gold = gold_of(spec, states, shared.extractor, corpus, labels)
-    raise_if_any(broken_constraints(spec, states, shared.graph, corpus, gold, rows))
+    data.raise_if_any(broken_constraints(spec, states, shared.graph, corpus, gold, rows))
     num_features = [alphabet.num_features for alphabet in shared.extractor.sets]
     parameters, counts = learn_parameters(
         spec.cliques, shared.graph, rows, num_features, gold, corpus.sentence_off, relations
@@ -178,7 +160,7 @@ def learn_parts(
     spec: ModelSpec,
     parts: CorpusParts,
     directories: Mapping[str, Path],
-    registered: Mapping[str, RegisteredFeature],
+    registered: Mapping[str, features.RegisteredFeature],
     runner: PartRunner,
     fits: Callable[[str], None],
 ) -> LearnedParts:
@@ -186,7 +168,7 @@ def learn_parts(
 
     fits: called after each part with what is being done; raises DcrfError if too much memory is in use.
     """
-    lexicons = load_lexicons(spec, directories)
+    lexicons = features.load_lexicons(spec, directories)
     surveying = Surveying(spec, parts, lexicons, registered, runner.threads)
     folder = parts.cache / f"compiled-{_key(surveying, directories)}"
     paths = tuple(folder / f"part-{number:05}" for number in range(len(parts.parts)))
@@ -202,17 +184,17 @@ def learn_parts(
     count = len(parts.parts)
     labels: dict[str, dict[str, None]] = {}
 
-    def surveys() -> Iterator[FeatureSurvey]:
+    def surveys() -> Iterator[features.FeatureSurvey]:
         for values, survey in runner.each(survey_part, surveying, count):
             for name, found in values.items():
                 labels.setdefault(name, {}).update(dict.fromkeys(found))
             yield survey
             fits("reading texts")
 
-    survey = join_surveys(surveys())
+    survey = features.join_surveys(surveys())
     states = states_of_parts(surveying, {name: list(found) for name, found in labels.items()}, directories)
 
-    def counts() -> Iterator[list[list[KeyCounts]]]:
+    def counts() -> Iterator[list[list[features.KeyCounts]]]:
         for counted in runner.each(count_part, (surveying, survey), count):
             yield counted
             fits("counting features")

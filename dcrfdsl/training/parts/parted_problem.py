@@ -18,25 +18,13 @@ from typing import Any
 
 import numpy as np
 
+from ... import semantics
 from ...criteria import FeatureMoments, TrainingProblem, number_features
 from ...features import RegisteredFeature
 from ...foundation import data_error, memory_in_use
 from ...graph import Gold
 from ...inference import Workers
 from ...model import TrainedModel
-from ...semantics import (
-    PIECES,
-    GaussianPrior,
-    LikelyCases,
-    MceSettings,
-    MeasureLoss,
-    ModelSpec,
-    PerceptronSettings,
-    PieceSettings,
-    TrainSettings,
-    stage_chain,
-    stage_settings,
-)
 from .corpus_parts import CorpusParts
 from .part_learning import LearnedParts, Numbers, join_moments, learn_parts, moments_of_part
 from .part_runners import InTurn, PartRunner, part_runner, require_shared, ship_functions
@@ -45,28 +33,28 @@ from .summed_criteria import SummedCriterion, SummedMargins, SummedPerceptron
 
 FULL = ("auto", "lbfgs", "owlqn", "proximal", "cg")  # optimizers that need value and gradient alone
 SUMMED = {  # the optimizers of each criterion that is a sum over sentences
-    **dict.fromkeys(("likelihood", "mce", "marginal", "exponential", *PIECES), FULL),
+    **dict.fromkeys(("likelihood", "mce", "marginal", "exponential", *semantics.PIECES), FULL),
     "hmsvm": ("auto", "working_set"),
     "perceptron": ("auto",),
 }
 BY_PARTS = {"hmsvm": SummedMargins, "perceptron": SummedPerceptron}
 
 
-def refuse_unsummed(label: str, settings: TrainSettings[Any]) -> None:
+def refuse_unsummed(label: str, settings: semantics.TrainSettings[Any]) -> None:
     """DcrfError unless the objective of a stage is a sum over sentences, and its optimizer takes value and gradient."""
     criterion, optimizer = settings.criterion, settings.optimizer
-    is_likely = isinstance(criterion, PieceSettings) and isinstance(criterion.nota, LikelyCases)
+    is_likely = isinstance(criterion, semantics.PieceSettings) and isinstance(criterion.nota, semantics.LikelyCases)
     if criterion.method not in SUMMED:
         what = f"`{criterion.method}` is no sum over sentences of value and gradient"
-    elif isinstance(criterion, MceSettings) and isinstance(criterion.loss, MeasureLoss):
+    elif isinstance(criterion, semantics.MceSettings) and isinstance(criterion.loss, semantics.MeasureLoss):
         what = f"`{criterion.loss.method}` is a ratio of counts, no sum over sentences"
     elif is_likely:
         what = "cases of NOTA that a model chooses need all data at once"
-    elif any(isinstance(prior, GaussianPrior) and prior.tied_to for prior in settings.clique_priors.values()):
+    elif any(isinstance(prior, semantics.GaussianPrior) and prior.tied_to for prior in settings.clique_priors.values()):
         what = "a prior around another clique needs the features of both at hand"
     elif settings.clique_kernels:
         what = "an observation kernel compares all pairs of positions"
-    elif isinstance(criterion, PerceptronSettings) and criterion.vote:
+    elif isinstance(criterion, semantics.PerceptronSettings) and criterion.vote:
         what = "the voters of a perceptron come one after another, and parts take their passes side by side"
     elif optimizer.method not in SUMMED[criterion.method]:
         what = f"`{optimizer.method}` steps after single sentences or needs more than value and gradient"
@@ -81,13 +69,13 @@ def refuse_unsummed(label: str, settings: TrainSettings[Any]) -> None:
     raise data_error("no-sum-over-parts", message, help=remedy)
 
 
-def refuse_unsummed_stages(spec: ModelSpec, stage: str | None) -> None:
+def refuse_unsummed_stages(spec: semantics.ModelSpec, stage: str | None) -> None:
     """DcrfError unless a stage, by default the last one, and those before it can train on data in parts."""
     if any(clique.segmental for clique in spec.cliques):
         message = "data in parts is learned token by token, and a `segment` statement needs whole segments of all of it"
         raise data_error("cannot-segment", message, help="train on the data at once, or leave the statement out")
-    for entry in stage_chain(spec, stage):
-        refuse_unsummed(entry.label, stage_settings(spec, entry.label))
+    for entry in semantics.stage_chain(spec, stage):
+        refuse_unsummed(entry.label, semantics.stage_settings(spec, entry.label))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -98,7 +86,7 @@ class PartedProblem(TrainingProblem):
     runner: PartRunner
     fits: Callable[[str], None]
 
-    def summed(self, settings: TrainSettings[Any]) -> SummedCriterion:
+    def summed(self, settings: semantics.TrainSettings[Any]) -> SummedCriterion:
         """The criterion of a stage. DcrfError where it is no sum over sentences."""
         refuse_unsummed(self.stage, settings)
         paths, threads, method = self.learned.paths, self.runner.threads, settings.criterion.method
@@ -166,7 +154,7 @@ def _require_memory(parts: CorpusParts, doing: str) -> None:
 
 
 def untrained_on_parts(
-    spec: ModelSpec,
+    spec: semantics.ModelSpec,
     parts: CorpusParts,
     directories: Mapping[str, Path],
     registered: Mapping[str, RegisteredFeature],
