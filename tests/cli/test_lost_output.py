@@ -16,6 +16,7 @@ import pytest
 from dcrfdsl.cli import run
 from dcrfdsl.model.trained_model import TrainedModel
 
+pytestmark = pytest.mark.long  # each starts programs
 RUN = [sys.executable, "-c", "from dcrfdsl.cli import main; main()"]
 TEMPLATE = (
     "data conll(word, tag)\nlabel tag\nclique tag: bias, word\nclique tag[-1], tag\ninfer exact\n"

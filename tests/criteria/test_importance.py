@@ -52,6 +52,7 @@ def rows() -> list[Any]:
     ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("family", "row"), rows())
 def test_whole_factors_are_repeated_sentences(family: str, row: str) -> None:
     """Value and gradient; a factor of 0 leaves a sentence out."""

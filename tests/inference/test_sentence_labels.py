@@ -53,6 +53,7 @@ def test_messages_are_exact_where_the_graph_is_a_tree(name, method):
         assert np.allclose(one, other, atol=1e-7)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["star", "chain", "three", "view"])
 def test_bounds_are_bounds_and_sampling_comes_near(name):
     twin = Twin(name)

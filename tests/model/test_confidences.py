@@ -298,6 +298,7 @@ PRUNED = Case(
 )
 
 
+@pytest.mark.long
 def test_wide_models_that_are_pruned_have_confidence_in_tokens_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     model, corpus = trained(PRUNED)
     assert model.inference_method == "pruned"

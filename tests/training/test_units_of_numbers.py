@@ -200,6 +200,7 @@ TRAININGS = {  # criteria and penalties that are trained in units
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("case", TRAININGS)
 def test_every_criterion_finds_what_t_tells(case: str, tmp_path: Path) -> None:
     """With seconds since 1970 beside it no method is led astray, and none says that it converged against its bound."""
