@@ -305,7 +305,7 @@ def test_wide_models_that_are_pruned_have_confidence_in_tokens_alone(monkeypatch
     labellings, p = probabilities(model, PRUNED, 1)  # exact inference fits here, and gives what is no marginal
     text = model.predict(corpus.slice(1, 2)).texts("y")
     assert model.calibration.confidences(corpus)[1].sentence == share(p, [one["y"] == text for one in labellings])
-    monkeypatch.setattr("dcrfdsl.model.predictor.largest_table", lambda settings: 1)
+    monkeypatch.setattr("dcrfdsl.inference.largest_table", lambda settings: 1)
     for asked in (lambda: model.calibration.confidences(corpus), lambda: model.events.probability(corpus, "y[1] is P")):
         with pytest.raises(DcrfError, match="`pruned` leaves some out"):
             asked()
@@ -343,7 +343,7 @@ def test_confidence_of_loops_is_an_estimate(
     case = CASES["skip chain"]
     model, corpus = trained(Case(case.text.replace("infer exact", "infer trp"), case.sentences, joins=case.joins))
     assert not model.calibration.confidences(corpus)[1].exact  # marginals are those of the template's method
-    monkeypatch.setattr("dcrfdsl.model.predictor.largest_table", lambda settings: 1)
+    monkeypatch.setattr("dcrfdsl.inference.largest_table", lambda settings: 1)
     every = model.calibration.confidences(corpus)
     assert not any(one.exact for one in every) and all(0.0 < one.sentence <= 1.0 for one in every)
     model.save(tmp_path / "m")

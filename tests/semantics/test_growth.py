@@ -34,8 +34,7 @@ LARGE = 5_000
 def read_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     """Statements of earlier tests are parsed again, and each is parsed once a test, however long."""
     monkeypatch.setattr(parser_module, "LONGEST_KEPT", 1_000_000)
-    kept = parser_module.KeptStatements(parser_module._parse_alone)
-    monkeypatch.setattr(parser_module, "_KEPT", kept)
+    parser_module._kept_statement.cache_clear()
 
 
 def _steps(text: str) -> dict[str, int]:
