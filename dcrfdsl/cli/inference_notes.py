@@ -6,7 +6,7 @@ Not here: the counts and bounds (`inference`), the proofs (`inference.decoding`)
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from ..foundation import figure
@@ -102,11 +102,16 @@ def training_notes(model: TrainedModel) -> Iterator[str]:
         )
 
 
+_FORGET: list[Callable[[], None]] = []  # ends what the last command in this process announces
+
+
 def announce_compiling(talk: Talk) -> None:
     """Says on a terminal, once, that kernels are being compiled, which delays the first use after an install."""
+    while _FORGET:
+        _FORGET.pop()()
     if not sys.stderr.isatty() or talk.quiet:
         return
-    from numba.core.event import Event, Listener, register  # takes long to load
+    from numba.core.event import Event, Listener, register, unregister  # takes long to load
 
     class Announcer(Listener):
         said = False
@@ -119,4 +124,6 @@ def announce_compiling(talk: Talk) -> None:
         def on_end(self, event: Event) -> None:
             pass
 
-    register("numba:compile", Announcer())
+    announcer = Announcer()
+    register("numba:compile", announcer)
+    _FORGET.append(lambda: unregister("numba:compile", announcer))

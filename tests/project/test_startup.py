@@ -69,7 +69,7 @@ def test_a_folder_that_cannot_be_written_does_no_harm(tmp_path: Path, monkeypatc
 def test_compiling_is_announced_once_and_on_a_terminal_only(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for terminal in (False, True):
+    for terminal in (True, False, True):
         monkeypatch.setattr(sys.stderr, "isatty", lambda terminal=terminal: terminal)
         announce_compiling(Talk(quiet=False))
         for step in (1, 2):
