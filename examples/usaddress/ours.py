@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import dcrfdsl
+from dcrfdsl.data import Corpus
 
 HERE = Path(__file__).parent
 RULED, CROSSING, UNRULED = HERE / "address.dcrf", HERE / "crossing.dcrf", HERE / "chain.dcrf"
@@ -46,7 +47,7 @@ def repeats_a_part(labels: Sequence[str]) -> bool:
     return len(set(begun)) < len(begun)
 
 
-def corpus_of(rows: Sequence[Row]) -> dcrfdsl.Corpus:
+def corpus_of(rows: Sequence[Row]) -> Corpus:
     """The addresses as data of the template."""
     data = dcrfdsl.load_template(UNRULED).require().data
     return dcrfdsl.corpus_from_rows([{"word": row.tokens, "part": with_seconds(row.labels)} for row in rows], data)

@@ -85,19 +85,19 @@ def _median(ask: Callable[[Any], Any], asked: Sequence[Any]) -> float:
 def _kernel_seconds(model: TrainedModel, asked: Sequence[Sentence]) -> float:
     """Seconds of the kernel that decodes, called as `tag` calls it."""
     taken: list[float] = []
-    kernel = chain_runs.chain_decode
+    kernel = chain_runs.kernels.chain_decode
 
     def timed(*arguments: Any) -> None:
         start = time.perf_counter()
         kernel(*arguments)
         taken.append(time.perf_counter() - start)
 
-    chain_runs.chain_decode = timed
+    chain_runs.kernels.chain_decode = timed
     try:
         for one in asked * (1 if SMOKE else 10):
             model.tag(one)
     finally:
-        chain_runs.chain_decode = kernel
+        chain_runs.kernels.chain_decode = kernel
     return statistics.median(taken)
 
 
