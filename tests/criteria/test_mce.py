@@ -118,7 +118,7 @@ def rivals_of(case: Case, settings: MethodSettings) -> tuple[Any, list[float]]:
     given, weights = supervised(case)
     objective = build_mce(given, settings_of(smoothing=LogisticSmoothing()).model_copy(update={"infer": settings}))
     assert isinstance(objective.counter, SequenceCounter) and objective.counter._competitors is not None
-    codes = objective.counter._competitors.best_wrong(weights)
+    codes = objective.counter._competitors.best(weights)
     return weights, [float(score) for score in objective.counter._scores(weights, codes.T.ravel())]
 
 
