@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Executor, Future, wait
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import replace
+from functools import partial
 from typing import Any, ClassVar, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from ..foundation import data_error, new_event, processes
@@ -64,44 +65,51 @@ def run_side_by_side(
     threads of `work` are divided among processes of ours. DcrfError where a process is lost, in the words of `lost`.
     """
     if isinstance(jobs, Executor):
-        submitted: list[Future[_Done[Result] | None]] = [jobs.submit(_run, work, task) for task in tasks]
-        try:
-            yield from _results(submitted, should_stop, lost)
-        finally:
-            for future in submitted:
-                future.cancel()
+        calls = [partial(jobs.submit, _run, work, task) for task in tasks]
+        yield from _results(calls, len(tasks), should_stop, lost)
         return
     jobs = min(jobs, len(tasks))
     share = replace(work, threads=max(1, Workers(work.threads).threads // jobs))
     stop = new_event()
-    with processes(jobs, _begin, share, stop) as pool:  # which cancels what waits: a pool that ends minds who else does
-        futures = [pool.submit(_run_here, task) for task in tasks]
-        yield from _results(futures, should_stop, lost, stop.set)
+    with processes(jobs, _begin, share, stop) as pool:
+        # As many at once as there are processes: what a pool has queued, it may hand out after a stop.
+        yield from _results(
+            [partial(pool.submit, _run_here, task) for task in tasks], jobs, should_stop, lost, stop.set
+        )
 
 
 def _results(
-    futures: Sequence[Future[_Done[Result] | None]],
+    calls: Sequence[Callable[[], Future[_Done[Result] | None]]],
+    at_once: int,
     should_stop: Callable[[], bool] | None,
     lost: LostProcess,
     stop: Callable[[], None] | None = None,
 ) -> Iterator[tuple[int, Result]]:
-    """The results in order, with their numbers, but of those that never began. stop: asks those that run to end."""
+    """The results in order, with their numbers, but of those that never began. calls: each submits a task, of which at
+    most `at_once` run. stop: asks those that run to end.
+    """
+    futures: list[Future[_Done[Result] | None]] = []
     is_stopped = False
     try:
-        for number, future in enumerate(futures):
-            while True:
+        for number in range(len(calls)):
+            while number == len(futures) or not futures[number].done():
                 if not is_stopped and should_stop is not None and should_stop():
                     is_stopped = True
-                    for waiting in reversed(futures):  # so that none takes the place of one that is cancelled
-                        waiting.cancel()
+                    for future in reversed(futures):  # so that none takes the place of one that is cancelled
+                        future.cancel()
                     if stop is not None:
                         stop()
-                if future.done():
-                    break
-                wait([future], timeout=_POLL_SECONDS)
-            if future.cancelled():
+                running = [future for future in futures if not future.done()]
+                if not is_stopped:
+                    begun = [call() for call in calls[len(futures) : len(futures) + at_once - len(running)]]
+                    futures += begun
+                    running += begun
+                if number == len(futures):
+                    return
+                wait(running, timeout=_POLL_SECONDS, return_when=FIRST_COMPLETED)
+            if futures[number].cancelled():
                 continue
-            done = future.result()
+            done = futures[number].result()
             if done is not None:  # None: a process had taken the task, and not begun it
                 result, warned = done
                 for warning in warned:
@@ -110,6 +118,9 @@ def _results(
     except BrokenProcessPool:
         message = f"a process that trained {lost.what} has died; most often memory ran out"
         raise data_error(lost.slug, message, help=lost.remedy) from None
+    finally:
+        for future in futures:
+            future.cancel()
 
 
 def _run(work: Work[Any, Result], task: Any) -> _Done[Result]:

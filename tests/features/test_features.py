@@ -46,6 +46,7 @@ from dcrfdsl.features import (
     feature_alphabet as alphabet,
 )
 from dcrfdsl.features.values import row_blocks as block
+from dcrfdsl.features.values.text_functions import TEXT_FUNCTIONS
 from dcrfdsl.syntax import nodes as ex
 
 SHARED = Path(__file__).parents[2].parent / "shared"
@@ -210,6 +211,12 @@ def test_rows(case):
     features, words, expected = ROWS[case]
     extractor, (rows,) = learn(spec_of(*features), [sentence(words)])
     assert [set(row) for row in described(extractor, rows)] == expected
+
+
+@pytest.mark.parametrize(("function", "text"), [("part", "a a b"), ("chars", "aa")])
+def test_a_function_of_a_text_gives_each_value_once(function, text):
+    given = TEXT_FUNCTIONS[function]((1, 2, 3))(text)
+    assert len(given) == len(set(given)) > 1
 
 
 def test_min_count_counts_positions_of_the_expanded_indicator():

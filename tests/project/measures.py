@@ -1,6 +1,6 @@
 """Measures of the house: its size, its circles, its floors, and how far it is from a door to a kernel.
 
-    python tests/project/measures.py            prints the table (about half a minute)
+    python tests/project/measures.py            prints the table (half a minute; in the tests' environment)
     python tests/project/measures.py --list     also the circles, the arrows and the frames on the way to a kernel
 
 All imports count: those at the top of a module, those inside functions, and those for types alone. An import of a name

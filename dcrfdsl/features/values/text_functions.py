@@ -39,11 +39,11 @@ def shape(short: bool) -> TextFunction:
 
 
 def part(numbers: Iterable[int]) -> TextFunction:
-    """The parts between single spaces that have these numbers, from 1."""
+    """The parts between single spaces that have these numbers, from 1; equal ones once."""
 
     def parts(text: str) -> tuple[str, ...]:
         split = text.split(" ")
-        return tuple([split[n - 1] for n in numbers if n <= len(split)])
+        return tuple(dict.fromkeys(split[n - 1] for n in numbers if n <= len(split)))
 
     return parts
 

@@ -82,10 +82,6 @@ class StageView:
         """The value of a setting as written; None if it is not."""
         return self._written.get(key)
 
-    def value(self, *key: str) -> Value | None:
-        """The value of a setting of the block as written; None if it is not."""
-        return next((setting.value for setting in self.stage.criterion.settings if setting.key == key), None)
-
     def place(self, *key: str) -> Node | Span:
         """The place of a setting, or that of the criterion if it is not written."""
         return self.written(*key) or self.name
@@ -98,7 +94,7 @@ class StageView:
     @property
     def inference(self) -> tuple[str, At]:
         """The method that sums here, of the stage or else of `infer`, and where it is written."""
-        own, infer = self.value("infer"), self.context.spec.infer
+        own, infer = self.written("infer"), self.context.spec.infer
         call = as_call(self.context.spec.settled(own)) if own is not None else None
         return (infer.name, infer.place_of("name")) if call is None else (call.name, self.place("infer"))
 

@@ -40,7 +40,7 @@ def mce_labels(context: Context) -> Iterator[Diagnostic]:
 
 def _names_in_loss(stage: StageView, losses: Collection[str]) -> Iterator[tuple[str, str, At]]:
     """Each name in the written loss: the loss that it is an argument of, the name and its place."""
-    written = stage.value("loss")
+    written = stage.written("loss")
     for node in nodes(written) if written is not None else ():
         if isinstance(node, Apply) and node.function in losses:
             for argument in node.arguments:

@@ -107,7 +107,7 @@ def _uses(context: Context) -> Iterator[_Use]:
     for stage in stage_views(context):
         own = stage.settings.infer
         if isinstance(own, PrunedSettings) and own.by is not None:
-            yield _Use(own, _value_of_by(stage.value("infer")) or stage.place("infer"), stage)
+            yield _Use(own, _value_of_by(stage.written("infer")) or stage.place("infer"), stage)
 
 
 def _value_of_by(call: CallSpec | Value | None) -> Value | None:
