@@ -123,7 +123,7 @@ def _results(
             future.cancel()
 
 
-def _run(work: Work[Any, Result], task: Any) -> _Done[Result]:
+def _run(work: Work[Any, Result], task: Any) -> _Done[Result] | None:
     """A task in a worker of somebody else's executor."""
     return work.run_elsewhere(task), ()
 
