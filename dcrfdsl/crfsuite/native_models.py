@@ -218,7 +218,7 @@ def _obstacle(template: CliqueTemplate) -> str | None:
     """Why CRFsuite does not have a clique; None if it does."""
     if template.segments is not None:
         return f"CRFsuite has no segments, and `{template.name}` weighs them"
-    if template.clique < 0 or template.coded is not None:
+    if template.clique < 0 or template.num_codes:
         return f"CRFsuite has no constraints such as `{template.name}`"
     clique = f"clique `{template.name}`"
     if template.allowed is not None and not template.allowed.all():

@@ -8,6 +8,7 @@ from .corpus import (
     InternedColumn as InternedColumn,
     NumericColumn as NumericColumn,
     StoredCorpus as StoredCorpus,
+    token_error as token_error,
 )
 from .formats import (
     Chunk as Chunk,

@@ -16,8 +16,8 @@ import numpy as np
 
 from ..foundation import DcrfError, Floats, Ints, Ints32, data_error, did_you_mean, parts_of, spelling_remedy
 from ..syntax import Column, ColumnType, DataSpec
-from .corpus import BagColumn, Corpus, InternedColumn, NumericColumn
-from .number_cells import BadNumbers, NumberFormat, shown, vector_of_text
+from .corpus import BagColumn, Corpus, InternedColumn, NumericColumn, joined_scores
+from .number_cells import BadNumbers, NumberFormat, scores_in_order, scores_of_text, shown, vector_of_text
 from .weighted_bags import Item, bags_of_cells, item_of_text, joined_bags
 
 
@@ -207,6 +207,39 @@ class _NumberParts:
         return NumericColumn(np.concatenate(self._parts))
 
 
+class _ScoreParts:
+    """Scores that were read as texts or as arrays."""
+
+    def __init__(self, column_type: ColumnType, how: NumberFormat):
+        self._parts: list[NumericColumn] = []
+
+    def add(self, block: InternedColumn | NumericColumn | BagColumn) -> None:
+        if isinstance(block, InternedColumn):
+            read, bad = [], dict[int, str]()
+            for code, text in enumerate(block.values):
+                try:
+                    read.append(scores_of_text(text))
+                    scores_in_order([self._expected or read[0], read[-1]])
+                except ValueError as error:
+                    bad[code] = str(error)
+            if bad:
+                raise _BadValues(bad)
+            numbers, names = scores_in_order(read)
+            block = NumericColumn(numbers[block.codes], names)
+        assert isinstance(block, NumericColumn)
+        self._parts.append(block)
+
+    @property
+    def _expected(self) -> tuple[list[float], tuple[str, ...]] | None:
+        """Scores as those that were read first."""
+        return (self._parts[0].values[0].tolist(), tuple(self._parts[0].names)) if self._parts else None
+
+    def column(self) -> NumericColumn:
+        if not self._parts:
+            return NumericColumn(np.empty((0, 0)))
+        return joined_scores(self._parts)
+
+
 class _BagParts:
     def __init__(self, column_type: ColumnType, how: NumberFormat):
         self._parts: list[BagColumn] = []
@@ -266,5 +299,6 @@ _PARTS: Mapping[str, Callable[[ColumnType, NumberFormat], _ColumnParts]] = {
     "str": _TextParts,
     "bag": _TextParts,
     "weighted_bag": _BagParts,
+    "scores": _ScoreParts,
     **dict.fromkeys(_NUMBERS, _NumberParts),
 }

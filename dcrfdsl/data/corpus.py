@@ -60,12 +60,14 @@ class InternedColumn:
 class NumericColumn:
     """A column of numbers.
 
-    values: [N] for `float` and `int` columns, [N, size] for `vector(size)`; float64.
+    values: [N] for `float` and `int` columns, [N, size] for `vector(size)`, [N, states] for `scores`; float64.
+    names: of `scores`, the states whose scores the numbers are, if the data names them; else they are in their order.
 
     Readers produce double precision; a corpus built by hand may hold single precision.
     """
 
     values: Floats
+    names: Sequence[str] = ()
 
     @property
     def holds(self) -> str:
@@ -74,14 +76,26 @@ class NumericColumn:
 
     def slice(self, first: int, last: int) -> NumericColumn:
         """The column of tokens `first` to `last` (excluded)."""
-        return NumericColumn(self.values[first:last])
+        return NumericColumn(self.values[first:last], self.names)
 
     def take(self, tokens: Ints) -> NumericColumn:
         """The column of these tokens.
 
         tokens: [T] their numbers, in this order.
         """
-        return NumericColumn(self.values[tokens])
+        return NumericColumn(self.values[tokens], self.names)
+
+
+def joined_scores(columns: Sequence[NumericColumn]) -> NumericColumn:
+    """Columns of numbers, one after another. ValueError where they have scores of other states."""
+    first, parts = columns[0], []
+    for column in columns:
+        if column.values.shape[1:] != first.values.shape[1:] or {*column.names} != {*first.names}:
+            found, expected = (" ".join(one.names) or f"{one.values.shape[1]} states" for one in (column, first))
+            raise ValueError(f"found scores of {found}, expected {expected} as before")
+        same = tuple(column.names) == tuple(first.names)
+        parts.append(column.values if same else column.values[:, [column.names.index(one) for one in first.names]])
+    return NumericColumn(np.concatenate(parts), first.names)
 
 
 @dataclass(frozen=True)

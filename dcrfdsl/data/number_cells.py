@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from numbers import Real
 from typing import Any
@@ -51,6 +51,68 @@ def vectors_of_values(values: Sequence[Any] | NDArray[Any], size: int) -> Floats
     if vectors is not None and vectors.shape == (len(values), size) and np.isfinite(vectors).all():
         return np.array(vectors, np.float64)  # a copy: the caller's array may change
     return np.array([_vector_of_value(value, size) for value in values]).reshape(-1, size)
+
+
+def scores_of_text(text: str) -> tuple[list[float], tuple[str, ...]]:
+    """The scores of `-0.5 2 -inf`, or `-0.5,2,-inf`; of `O:-0.5 B:2` also the states that they are of, else none."""
+    parts = text.replace(",", " ").split()
+    if parts and all(":" in part for part in parts):
+        named = [part.rpartition(":") for part in parts]
+        return [_score_of_text(number) for _, _, number in named], tuple(name for name, _, _ in named)
+    return [_score_of_text(part) for part in parts], ()
+
+
+def scores_of_values(values: Sequence[Any] | NDArray[Any]) -> tuple[Floats, tuple[str, ...]]:
+    """The scores of T tokens, [T, n], and the states that they are of, if the values name them.
+
+    values: an array [T, n], or with an axis for each of several variables, or a list of arrays, of lists of numbers,
+    also nested, of mappings from states to numbers or of texts.
+    """
+    array = _plain_array(values)
+    if array is not None and array.ndim > 1 and array.dtype.kind != "b":
+        return np.array(array, np.float64).reshape(len(array), -1), ()  # a copy: the caller's array may change
+    return scores_in_order([_scores_of_value(value) for value in values])
+
+
+def scores_in_order(read: Sequence[tuple[Sequence[float], tuple[str, ...]]]) -> tuple[Floats, tuple[str, ...]]:
+    """Scores that were read one by one, as `scores_of_values` gives them. ValueError where tokens differ in states."""
+    if not read:
+        return np.empty((0, 0)), ()
+    first, names = read[0]
+    rows = []
+    for numbers, given in read:
+        if len(numbers) != len(first) or len(given) != len(names) or {*given} != {*names}:
+            found = " ".join(given) or _counted(len(numbers))
+            raise ValueError(f"found scores of {found}, expected {' '.join(names) or _counted(len(first))} as before")
+        rows.append(numbers if given == names else [dict(zip(given, numbers, strict=True))[name] for name in names])
+    return np.array(rows, np.float64), names
+
+
+def _scores_of_value(value: Any) -> tuple[Sequence[float], tuple[str, ...]]:
+    if isinstance(value, str):
+        return scores_of_text(value)
+    if isinstance(value, Mapping):
+        return [_score_of_value(number) for number in value.values()], tuple(map(str, value))
+    array = _plain_array(value) if isinstance(value, list | tuple | np.ndarray) else None
+    if array is not None and array.ndim and array.dtype.kind != "b":
+        return array.astype(np.float64).ravel().tolist(), ()
+    if not isinstance(value, list | tuple):
+        raise ValueError(f"found {shown(value)}, expected a list of scores, or a mapping from states to scores")
+    numbers: list[float] = []
+    for part in value:
+        numbers.extend(_scores_of_value(part)[0] if isinstance(part, list | tuple) else [_score_of_value(part)])
+    return numbers, ()
+
+
+def _score_of_value(value: Any) -> float:
+    if isinstance(value, str):
+        return _score_of_text(value)
+    return float(value) if isinstance(value, float | np.floating) else _number_of_value(value)
+
+
+def _score_of_text(text: str) -> float:
+    """A number, or -inf: what else is no score is said where its token is known."""
+    return number_of_text(text) if text.lower().lstrip("+-") not in ("inf", "infinity", "nan") else float(text)
 
 
 def _plain_array(values: Sequence[Any] | NDArray[Any]) -> NDArray[Any] | None:

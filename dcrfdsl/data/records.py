@@ -17,8 +17,8 @@ import numpy as np
 from ..foundation import DcrfError, Floats, data_error, json_text
 from ..syntax import Column
 from .columns import Parsed, Wanted, absent_columns, interned
-from .corpus import BagColumn, InternedColumn, NumericColumn
-from .number_cells import NULL, is_null, shown, vectors_of_values
+from .corpus import BagColumn, InternedColumn, NumericColumn, joined_scores
+from .number_cells import NULL, is_null, scores_of_values, shown, vectors_of_values
 from .weighted_bags import Item, bag_column, items_of_value
 
 
@@ -29,12 +29,14 @@ class Records:
         self._wanted = wanted
         self._key = key
         self._unit = unit
+        self._expected: dict[str, NumericColumn] = {}  # of columns of scores, the first ones
         self._columns: tuple[Column, ...] | None = None  # decided by the first sentence that has a token
         self._clear()
 
     def _clear(self) -> None:
         self._texts: dict[str, list[str]] = {}
         self._vectors: dict[str, list[Floats]] = {}
+        self._scores: dict[str, list[NumericColumn]] = {}
         self._bags: dict[str, list[list[Item]]] = {}
         self._lengths: list[int] = []
         self._numbers: list[int] = []
@@ -59,6 +61,8 @@ class Records:
             values = columns[column.name]
             if column.type.name == "weighted_bag":
                 self._bags.setdefault(column.name, []).extend(self._to_bags(values, column, number))
+            elif column.type.of:
+                self._scores.setdefault(column.name, []).append(self._to_scores(values, column, number))
             elif column.type.size is None:
                 self._texts.setdefault(column.name, []).extend(self._to_texts(values, column, number))
             else:
@@ -74,6 +78,7 @@ class Records:
         }
         columns |= {name: self._bag_column(name, bags) for name, bags in self._bags.items()}
         columns |= {name: NumericColumn(np.concatenate(vectors)) for name, vectors in self._vectors.items()}
+        columns |= {name: joined_scores(scores) for name, scores in self._scores.items()}
         parsed = Parsed(columns, lengths, np.repeat(np.array(self._numbers, np.int64), lengths))
         self._clear()
         return parsed
@@ -94,7 +99,7 @@ class Records:
             values: Any = sentence[self._key(column)]
             if not isinstance(values, list | tuple | np.ndarray):
                 raise self._error(number, f"column `{column.name}`: found {_shown(values)}, expected a list")
-            if isinstance(values, np.ndarray) and column.type.size is None:
+            if isinstance(values, np.ndarray) and column.type.size is None and not column.type.of:
                 values = values.tolist()
             columns[column.name] = values
         return columns
@@ -179,6 +184,15 @@ class Records:
             return vectors_of_values(values, column.type.size)
         except ValueError as error:
             raise self._error(number, f"column `{column.name}`: {error}", "bad-value") from None
+
+    def _to_scores(self, values: Sequence[Any], column: Column, number: int) -> NumericColumn:
+        try:
+            scores = NumericColumn(*scores_of_values(values))
+            self._expected = {column.name: scores, **self._expected}
+            joined_scores([self._expected[column.name], scores])
+        except ValueError as error:
+            raise self._error(number, f"column `{column.name}`: {error}", "bad-value") from None
+        return scores
 
     def _error(self, number: int, message: str, slug: str = "bad-sentence", help: str | None = None) -> DcrfError:
         return data_error(slug, message, file=self._wanted.file, line=number, help=help)

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from ..data import Corpus
 from ..foundation import IncompatibleState, Ints, Ints32, Mask, cached_property, data_error, typed
-from ..semantics import ModelSpec, Observed, nodes, terms
+from ..semantics import GivenScores, ModelSpec, Observed, Reads, nodes, terms
 from ..syntax import Apply, Condition, Reference
 from .alphabet_storage import FeaturesRecord, Vocabularies, alphabet_arrays, alphabet_metadata, restored_alphabets
 from .atoms import CorpusAtoms, reach
@@ -42,7 +42,15 @@ from .relation_instances import Pairs, relate
 from .row_assembly import Spread, extracted_rows, extracted_sentence, has_values, in_turn, learned_rows
 from .segment_rows import Candidates, SegmentReader
 from .sentence_rows import LONGEST, PlainFeatures, Texts, plain_features, texts_of
-from .values import CorpusValues, Lexicons, RegisteredFeature, checked_bins, observed_codes, quantile_bins
+from .values import (
+    CorpusValues,
+    Lexicons,
+    RegisteredFeature,
+    checked_bins,
+    given_scores,
+    observed_codes,
+    quantile_bins,
+)
 
 # functions that conditions read ---------------------------------------------------------------------------------------
 
@@ -268,18 +276,26 @@ class FeatureExtractor:
         values = self._values(corpus)
         return [observed_codes(observed, values) for observed in tables]
 
-    def code_rows(self, corpus: Corpus, tables: Sequence[Sequence[Observed]]) -> tuple[FeatureRows, ...]:
-        """The rows of hard constraints that read observations: one feature per token, the code."""
+    def code_rows(self, corpus: Corpus, tables: Sequence[Reads]) -> tuple[FeatureRows, ...]:
+        """The rows of tables without weights. Of a hard constraint that reads observations: one feature per token, the
+        code. Of given scores: a feature for each assignment, whose value is its score.
+        """
         return self._code_rows(self._values(corpus), tables) if tables else ()
 
-    def _code_rows(self, values: CorpusValues, tables: Sequence[Sequence[Observed]]) -> tuple[FeatureRows, ...]:
-        row_off = np.arange(values.corpus.num_tokens + 1, dtype=np.int64)
-        codes = (observed_codes(observed, values) for observed in tables)
-        return tuple(FeatureRows(row_off, of_table.astype(np.int32), np.empty(0)) for of_table in codes)
+    def _code_rows(self, values: CorpusValues, tables: Sequence[Reads]) -> tuple[FeatureRows, ...]:
+        num_tokens, rows = values.corpus.num_tokens, []
+        for read in tables:
+            scores, width = np.empty((num_tokens, 0)), 1
+            if isinstance(read, GivenScores):
+                scores = given_scores(read, values)
+                width = scores.shape[1]
+                codes = np.tile(np.arange(width, dtype=np.int32), num_tokens)
+            else:
+                codes = observed_codes(read, values).astype(np.int32)
+            rows.append(FeatureRows(np.arange(num_tokens + 1, dtype=np.int64) * width, codes, scores.ravel()))
+        return tuple(rows)
 
-    def everything(
-        self, corpus: Corpus, tables: Sequence[Sequence[Observed]]
-    ) -> tuple[tuple[FeatureRows, ...], dict[int, Pairs]]:
+    def everything(self, corpus: Corpus, tables: Sequence[Reads]) -> tuple[tuple[FeatureRows, ...], dict[int, Pairs]]:
         """What tagging reads of a corpus: the rows of `extract`, then those of `code_rows`, and the `relations`."""
         values = self._values(corpus)
         return (*self._extracted(values), *self._code_rows(values, tables)), self._relations(values)

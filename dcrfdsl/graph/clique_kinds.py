@@ -90,7 +90,7 @@ def with_implied_constraints(template: CliqueTemplate, templates: Sequence[Cliqu
 
 def _is_everywhere(template: CliqueTemplate) -> bool:
     """Whether it is a constraint without data that holds wherever all its sites lie in the sequence."""
-    regular = template.position is None and not template.relational and template.coded is None
+    regular = template.position is None and not template.relational and not template.num_codes
     return regular and template.allowed is not None and min(template.offsets) <= 0 <= max(template.offsets)
 
 

@@ -216,6 +216,9 @@ def _bias_type(size: int) -> type[np.int32] | type[np.int64]:
 
 def _code_weights(template: CliqueTemplate) -> CliqueWeights:
     """The runs of a template with codes: for each code the assignments whose log potential is not 0."""
+    if template.given is not None:
+        entry = np.arange(template.num_assignments, dtype=np.int32)
+        return CliqueWeights(np.zeros(0, np.int32), np.arange(len(entry) + 1, dtype=np.int64), entry)
     telling = _code_potentials(template) != 0.0
     entry = np.nonzero(telling)[1].astype(np.int32)
     return CliqueWeights(np.zeros(0, np.int32), offsets(telling.sum(axis=1)), entry)
@@ -229,8 +232,12 @@ def _code_potentials(template: CliqueTemplate) -> foundation.Floats:
 
 
 def fixed_weights(graph: ModelGraph) -> foundation.Floats:
-    """The log potentials of the entries of codes, in the order of `Parameters.bindings`. They are not trained."""
-    tables = [_code_potentials(template).ravel() for template in graph.coded]
+    """The log potentials of the entries of codes, in the order of `Parameters.bindings`. They are not trained. Those of
+    given scores are 1: the scores are the values of their features.
+    """
+    tables = [
+        np.ones(one.num_assignments) if one.given is not None else _code_potentials(one).ravel() for one in graph.coded
+    ]
     return np.concatenate([np.zeros(0), *(table[table != 0.0] for table in tables)])
 
 
@@ -318,7 +325,7 @@ def broken_instances(
 ) -> foundation.Ints:
     """Tokens at the anchors of instances whose gold assignment is known and has potential zero."""
     template = template.plain or template
-    if template.allowed is None and template.coded is None:
+    if template.allowed is None and not template.num_codes:
         return np.zeros(0, np.int64)
     sentence, anchor = instances_of(template, sentence_off)
     assignment = known_assignments(template, gold, sentence_off, sentence, anchor)
@@ -326,7 +333,12 @@ def broken_instances(
     inside = (assignment >= 0) & (states < np.array(template.cards)).all(axis=1)
     chosen = tuple(states[inside].T)
     broken = np.zeros(len(sentence), bool)
-    if template.coded is not None:
+    if template.given is not None:
+        seen = tuple(states[one] for states, one in zip(template.seen_states, chosen, strict=True))
+        own = rows[template.feature_set]
+        first = own.row_off[own.first_row(sentence_off)[sentence] + anchor][inside]
+        broken[inside] = own.value[first + np.ravel_multi_index(seen, template.weight_cards)] == -np.inf
+    elif template.coded is not None:
         clique_rows = rows[template.feature_set]
         code = clique_rows.feature[clique_rows.row_off[clique_rows.first_row(sentence_off)[sentence] + anchor]]
         broken[inside] = ~template.coded[(code[inside], *chosen)]

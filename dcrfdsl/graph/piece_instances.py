@@ -134,7 +134,7 @@ class PieceUnrolling:
                 self._joined[template.clique].append(f)
             else:
                 self._factor[template.clique, anchor] = f
-            if template.allowed is not None or template.coded is not None:
+            if template.allowed is not None or template.num_codes:
                 for v in shape.scopes[f]:
                     self._hard_at[v].append(f)
 

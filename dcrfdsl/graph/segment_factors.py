@@ -75,7 +75,7 @@ def _joined_moves(templates: list[CliqueTemplate], memory: int) -> list[CliqueTe
     assert moves.allowed is not None
     for n, template in enumerate(templates):
         offsets = template.offsets
-        if n == at or template.variables != (memory, memory) or template.relational or template.coded is not None:
+        if n == at or template.variables != (memory, memory) or template.relational or template.num_codes:
             continue
         if template.position is not None or sorted(offsets) != [-1, 0]:
             continue

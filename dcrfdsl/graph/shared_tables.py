@@ -148,7 +148,7 @@ class SharedTables:
             feature_set=np.array([*(kind.template.feature_set for kind in kinds), *(-1 for _ in none)], np.int32),
             run_base=np.array([*(first_feature(kind.template) for kind in kinds), *none], np.int64),
             has_bias=np.array([*(kind.template.has_bias for kind in kinds), *none], np.bool_),
-            fixed=np.array([*(kind.template.coded is not None for kind in kinds), *none], np.bool_),
+            fixed=np.array([*(kind.template.num_codes > 0 for kind in kinds), *none], np.bool_),
             inverse_off=np.array([*inverse_off, *(-1 for _ in none)], np.int64),
             inverse=np.concatenate([np.zeros(0, np.int32), *inverse]),
             part_off=np.cumsum([0] * (len(kinds) + 1) + [len(part) for part in parts], dtype=np.int64),

@@ -16,11 +16,14 @@ import numpy as np
 from ..features import ViewMap, view_label, view_map
 from ..foundation import Floats, Ints, Mask
 from ..semantics import (
+    GivenScores,
     HardTable,
     ModelSpec,
     Observed,
+    Reads,
     SegmentMemory,
     constraint_table,
+    given_terms,
     legal_moves,
     memory_tables,
     segment_states,
@@ -42,12 +45,13 @@ class CliqueTemplate:
     relational clique `ends` says for each site from which of the two positions its offset counts, 0 or 1. `views`
     has the view by which a site was declared; empty if there is none. `coded` [codes, weight_cards] is `allowed`
     for each code that the feature rows of its set have at the anchor, or log potentials; `observed` is what they
-    read. A template with a `position` occurs only at that anchor. One with `segments` stands for the weights of
-    segments, by their classes; it has no instance itself. The templates with a `segment_length` have its weights,
-    each for segments of that many tokens and at the last of these, and their features are named as those of the set
-    `named_by`. `plain` is the template as it was over a label in whose place the memory of its segments stands, and
-    `label_states` the label's state for each of the memory. `folded_into` is the clique whose `allowed` this
-    constraint repeats, for pieces without that clique.
+    read. With `given` they have a value for each assignment, which is added as it is. A template with a `position`
+    occurs only at that anchor. One with `segments` stands for the weights of segments, by their classes; it has no
+    instance itself. The templates with a `segment_length` have its weights, each for segments of that many tokens
+    and at the last of these, and their features are named as those of the set `named_by`. `plain` is the template
+    as it was over a label in whose place the memory of its segments stands, and `label_states` the label's state
+    for each of the memory. `folded_into` is the clique whose `allowed` this constraint repeats, for pieces without
+    that clique.
     """
 
     name: str
@@ -64,12 +68,23 @@ class CliqueTemplate:
     views: tuple[ViewMap | None, ...] = ()
     coded: Mask | Floats | None = None
     observed: tuple[Observed, ...] = ()
+    given: GivenScores | None = None
     segments: SegmentShape | None = None
     segment_length: int = 0
     plain: CliqueTemplate | None = None
     label_states: Ints | None = None
     named_by: int | None = None
     folded_into: int | None = None
+
+    @property
+    def reads(self) -> Reads:
+        """What the rows of a template without weights are made from."""
+        return self.observed if self.given is None else self.given
+
+    @property
+    def num_codes(self) -> int:
+        """The features of its rows, if these have no weights; else 0."""
+        return self.num_assignments if self.given is not None else 0 if self.coded is None else len(self.coded)
 
     @property
     def naming_set(self) -> int:
@@ -180,6 +195,18 @@ def clique_templates(
             template = replace(template, segments=segment_shape(spec, clique, states[clique.sites[0].variable]))
         templates.append(template)
     next_set = max(set_of_clique, default=-1) + 1
+    for clique, template in zip(spec.cliques, tuple(templates), strict=True):
+        terms = tuple(given_terms(clique))
+        if terms:
+            names = [site.variable for site in clique.sites]
+            scored = tuple(tuple(views[name].states) if name in views else tuple(states[name]) for name in names)
+            templates.append(
+                replace(
+                    template, name=f"given {template.name}", clique=-1, pad=False, feature_set=next_set,
+                    has_bias=False, allowed=None, given=GivenScores(terms, scored),
+                )
+            )  # fmt: skip
+            next_set += 1
     for table in _hard_tables(spec, states, views):
         if table.allowed.all():
             continue
@@ -288,7 +315,7 @@ def _fold(templates: list[CliqueTemplate], table: HardTable, numbers: Mapping[st
     low = min(offset for _, offset in table.sites)
     wanted = {(numbers[name], offset - low): axis for axis, (name, offset) in enumerate(table.sites)}
     for number, template in enumerate(templates):
-        if not template.is_regular or template.views or template.coded is not None:
+        if not template.is_regular or template.views or template.num_codes:
             continue
         if template.position != table.position or _misses(template.offsets) != _misses([o for _, o in table.sites]):
             continue

@@ -165,8 +165,8 @@ class ModelGraph:
 
     @property
     def coded(self) -> list[CliqueTemplate]:
-        """The hard constraints that read observations, in the order of their feature sets."""
-        return [template for template in self.templates if template.coded is not None]
+        """The hard constraints that read observations, and given scores, in the order of their feature sets."""
+        return [template for template in self.templates if template.num_codes]
 
     def rows_of_lengths(self, rows: Sequence[FeatureRows], sentence_off: Offsets) -> tuple[FeatureRows, ...]:
         """The rows of segments by their lengths, if the model has segments: they follow all other rows.
@@ -284,7 +284,7 @@ class ModelGraph:
         `Bindings.run_off`; the last one is that of the first template with codes.
         """
         coded = self.coded
-        code_base = run_base[-1] + np.cumsum([0, *(len(t.coded) for t in coded if t.coded is not None)])
+        code_base = run_base[-1] + np.cumsum([0, *(template.num_codes for template in coded)])
         base_of = {id(template): int(base) for template, base in zip(coded, code_base, strict=False)}
         return self.shared.kind_arrays(run_base, base_of)
 

@@ -56,7 +56,7 @@ class StageGuide:
     def constrains_moves(self) -> bool:
         """Whether some hard constraint is on several labels."""
         return any(
-            len(template.offsets) > 1 and (template.allowed is not None or template.coded is not None)
+            len(template.offsets) > 1 and (template.allowed is not None or template.num_codes)
             for template in self.graph.templates
         )
 

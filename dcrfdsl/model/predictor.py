@@ -96,9 +96,9 @@ class ModelStructure:
         return asked if stage is None or stage in self.guides else asked.model_copy(update={"by": None})
 
     @cached_property
-    def coded(self) -> list[tuple[semantics.Observed, ...]]:
-        """The observations that each hard constraint reads, of the constraints that read some."""
-        return [template.observed for template in self.graph.coded]
+    def coded(self) -> list[semantics.Reads]:
+        """What the rows of each table without weights are made from."""
+        return [template.reads for template in self.graph.coded]
 
     def features(self, corpus: Corpus) -> tuple[tuple[FeatureRows, ...], Mapping[int, Pairs]]:
         """The feature rows of a corpus, and the positions that relational cliques join."""
@@ -180,7 +180,9 @@ class Predictor:
         for rows in self.rows:
             sizes = np.abs(rows.value)
             if len(sizes) and not sizes.max() <= LARGEST:
-                raise self._too_large(rows, int(np.flatnonzero(~(sizes <= LARGEST))[0]))
+                too_large = ~(sizes <= LARGEST) & (rows.value != -np.inf)  # of a given score, which only it can be
+                if too_large.any():
+                    raise self._too_large(rows, int(np.flatnonzero(too_large)[0]))
 
     def _too_large(self, rows: FeatureRows, entry: int) -> DcrfError:
         corpus = self.corpus

@@ -12,7 +12,7 @@ from ..foundation import did_you_mean
 from .nodes import HERE, Apply, Argument, CallSpec, Node, Number, Reference, Text, Value
 from .statement_base import Part, Reading, Statement, is_plain
 
-COLUMN_TYPES: tuple[str, ...] = ("str", "float", "int", "bag", "weighted_bag", "vector")
+COLUMN_TYPES: tuple[str, ...] = ("str", "float", "int", "bag", "weighted_bag", "vector", "scores")
 NUMERIC = ("float", "int", "vector")  # types of numbers, one or several per token
 # Sources of columns that take a text, with an example. Which format has which is in `checks.data_rules`.
 KEYED: Mapping[str, str] = {
@@ -26,11 +26,12 @@ KEYED: Mapping[str, str] = {
 
 class ColumnType(Node):
     """`str` (a value per token), `float`, `int`, `bag` (several values, split at spaces), `weighted_bag` (names with
-    weights), `vector` with its `size`.
+    weights), `vector` with its `size`, `scores` of the states `of` a variable or of several together.
     """
 
-    name: Literal["str", "float", "int", "bag", "weighted_bag", "vector"] = "str"
+    name: Literal["str", "float", "int", "bag", "weighted_bag", "vector", "scores"] = "str"
     size: int | None = None
+    of: tuple[str, ...] = ()
 
 
 class Column(Node):
@@ -47,8 +48,11 @@ class Column(Node):
     def argument(self) -> Argument:
         """The column as it is written in `data`."""
         if self.type != ColumnType():
-            size = () if self.type.size is None else (Argument(value=Number(value=self.type.size)),)
-            value = Apply(function=self.type.name, arguments=size) if size else Reference(name=self.type.name)
+            given: list[Value] = [Reference(name=one) for one in self.type.of]
+            if self.type.size is not None:
+                given = [Number(value=self.type.size)]
+            arguments = tuple(Argument(value=value) for value in given)
+            value = Apply(function=self.type.name, arguments=arguments) if given else Reference(name=self.type.name)
             typed = Argument(value=value, name=self.name)
             typed.__dict__["is_type"] = True
             return typed
@@ -157,6 +161,13 @@ def _column_type(reading: Reading, written: Value) -> ColumnType:
             case (Argument(value=Number(value=int() as size)),) if size >= 1:
                 return ColumnType(name="vector", size=size)
         reading.complain("bad-argument", "`vector` takes its size, as in `vector(128)`", written.span)
+        return ColumnType()
+    if name == "scores":
+        variables = [argument.value for argument in arguments if argument.name is None]
+        if arguments and all(isinstance(one, Reference) and is_plain(one) for one in variables):
+            return ColumnType(name="scores", of=tuple(one.name for one in variables if isinstance(one, Reference)))
+        message = "`scores` takes the variable whose states it scores, as in `scores(tag)`, or several"
+        reading.complain("bad-argument", message, written.span)
         return ColumnType()
     if arguments:
         reading.complain("bad-argument", f"the column type `{name}` takes no argument", written.span)

@@ -15,7 +15,18 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from ...foundation import cached_property, data_error
-from ...semantics import DEEPEST, FUNCTIONS, MOST_FEATURES, ModelSpec, gap_of, is_of_sentence, plain, rewritten, terms
+from ...semantics import (
+    DEEPEST,
+    FUNCTIONS,
+    MOST_FEATURES,
+    ModelSpec,
+    gap_of,
+    has_offset,
+    is_of_sentence,
+    plain,
+    rewritten,
+    terms,
+)
 from ...syntax import NUMERIC, CliqueSpec, FeatureGroup, nodes as ex
 from . import term_places as places
 from .notation import condition_text
@@ -98,7 +109,8 @@ def expand(spec: ModelSpec) -> Expansion:
     plans: dict[FeatureSetPlan, int] = {}
     set_of_clique, bias_of_clique = [], []
     for n, clique in enumerate(spec.cliques):
-        listed = [places.with_offsets(feature, clique.positions) for feature in clique.features]
+        learned = (feature for feature in clique.features if not has_offset(feature))
+        listed = [places.with_offsets(feature, clique.positions) for feature in learned]
         features, bias = expand_features(spec, listed) if not clique.segmental else of_segments(spec, clique)
         relation, segment = n if clique.relational else -1, n if clique.segmental else -1
         pads = 0, 0  # how far anchors lie outside the sequence when only one site must be inside

@@ -1,5 +1,6 @@
 from .condition_kinds import gives_weights as gives_weights, is_weighted as is_weighted, kind_of as kind_of
 from .distinct_values import CorpusValues as CorpusValues
+from .given_columns import given_scores as given_scores
 from .joint_tests import (
     TRUE as TRUE,
     JointTest as JointTest,

@@ -63,11 +63,14 @@ class CandidateRuns:
         inside = np.arange(off[-1]) - np.repeat(off[:-1], lengths)
         left = np.full(int(off[-1]), states)
         for template in coded:
-            assert template.coded is not None
-            table = template.coded.reshape(len(template.coded), states)
-            many = (table if table.dtype == np.bool_ else table > -np.inf).sum(axis=1)
             row = np.repeat(data.rows.first_row[template.feature_set], lengths) + inside
-            np.minimum(left, many[data.rows.feature[data.rows.row_off[row]]], out=left)
+            first = data.rows.row_off[row]
+            if template.coded is not None:
+                table = template.coded.reshape(len(template.coded), states)
+                many = (table if table.dtype == np.bool_ else table > -np.inf).sum(axis=1)[data.rows.feature[first]]
+            else:
+                many = np.add.reduceat(data.rows.value > -np.inf, first) if len(first) else first
+            np.minimum(left, many, out=left)
         span = 1 + max((t.span for t in graph.templates), default=0)
         runs = np.ones(max(0, len(left) - span + 1))
         for back in range(span):

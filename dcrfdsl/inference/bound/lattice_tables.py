@@ -49,7 +49,7 @@ def view_guide(graph: ModelGraph, name: str) -> Guide | None:
     tables, value = [], np.zeros(0, np.int64)
     for number, template in enumerate(pairs):  # tables are packed level by level, and this is the first one
         seen_as = {view.name if view is not None else None for view in template.seen_as}
-        if seen_as == {name} and template.clique >= 0 and template.allowed is None and template.coded is None:
+        if seen_as == {name} and template.clique >= 0 and template.allowed is None and not template.num_codes:
             tables.append(number)
             value = np.asarray(next(view.of for view in template.views if view is not None), np.int64)
     if not tables:

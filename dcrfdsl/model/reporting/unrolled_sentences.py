@@ -43,7 +43,7 @@ def sentence_graph(
     def firing(template: CliqueTemplate, anchor: int) -> tuple[str, ...]:
         """The names of the features that fire at a factor."""
         bias = ("bias",) if template.has_bias else ()
-        if template.feature_set < 0 or template.coded is not None:
+        if template.feature_set < 0 or template.num_codes:
             return bias
         table = rows[template.feature_set]
         row = int(table.first_row(corpus.sentence_off)[sentence]) + anchor

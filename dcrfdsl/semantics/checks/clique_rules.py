@@ -9,13 +9,23 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from ...foundation import Diagnostic, did_you_mean, quoted_names
+from ...foundation import Diagnostic, did_you_mean, quoted_names, spelling_remedy
 from ...syntax import CliqueSpec, Constraint, FeatureGroup, Memory, View, nodes as ex
-from ..conditions import COUNT_LIMIT, DEEPEST, MOST_FEATURES, GroupTree, held_names, index_gaps
+from ..conditions import (
+    COUNT_LIMIT,
+    DEEPEST,
+    MOST_FEATURES,
+    GroupTree,
+    factors_of,
+    held_names,
+    index_gaps,
+    is_offset,
+)
 from ..schema import (
     FUNCTIONS,
     children,
     conjuncts,
+    nodes,
     place_offset,
     place_text,
     plain,
@@ -24,7 +34,7 @@ from ..schema import (
     term_places,
     value_if_nodes,
 )
-from .context import COLUMN, Context, Rule, every_feature, every_node, listed
+from .context import COLUMN, LABEL_KINDS, Context, Others, Rule, every_feature, every_node, listed
 from .term_reader import is_whole
 
 RELATIONAL_OPTIONS: Mapping[str, Any] = {"link": "next", "order": "forward", "min_gap": 1, "max_gap": None}
@@ -372,8 +382,44 @@ def _number(context: Context, value: int | ex.Reference | None) -> int | None:
     return settled if isinstance(settled, int) else None
 
 
+def offsets(context: Context) -> Iterator[Diagnostic]:
+    """An offset adds scores of the states of exactly the variables of its clique."""
+    for holder, feature in every_feature(context.spec):
+        for offset in filter(is_offset, factors_of(feature)):
+            name = next(reference_names(nodes(offset)), "")
+            column = context.spec.column(name)
+            if column is None or not column.type.of:
+                continue  # another rule says so
+            scored, clique = ", ".join(column.type.of), f"`clique {', '.join(column.type.of)}: offset({name})`"
+            if not isinstance(holder, CliqueSpec) or holder.segmental or holder.relational:
+                message = "scores that are given belong to a clique over neighbouring positions"
+                yield context.complaint("misplaced-offset", message, offset, "not here", f"write {clique}")
+            elif tuple(site.variable for site in holder.sites) != column.type.of:
+                message = f"`{name}` has scores of `{scored}`, and the clique is over `{holder.label}`"
+                there: Others = [(column, "declared here")]
+                remedy = (
+                    f"write {clique}, or declare `{name}: scores({', '.join(site.variable for site in holder.sites)})`"
+                )
+                yield context.complaint("misplaced-offset", message, offset, "other variables", remedy, there)
+
+
+def scored_variables(context: Context) -> Iterator[Diagnostic]:
+    """`scores(y)` names a variable, or a view of one."""
+    for column in () if context.spec.data is None else context.spec.data.columns:
+        for n, name in enumerate(column.type.of):
+            entry = context.named(name)
+            if entry is None or entry.kind not in LABEL_KINDS:
+                message = f"`scores` takes variables, and `{name}` is none"
+                guess = did_you_mean(name, [one.name for one in context.spec.labels])
+                remedy = spelling_remedy(guess, f"declare it: `label {name}`")
+                yield context.complaint(
+                    "unknown-variable", message, column.type.place_of("of", n), "no variable", remedy
+                )
+
+
 RULES: tuple[Rule, ...] = (
     window_in_site, same_site_twice, no_anchor, place_without_where, relational_options, label_without_clique,
+    offsets, scored_variables,
 )  # fmt: skip
 
 

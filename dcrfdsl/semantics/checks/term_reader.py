@@ -15,7 +15,7 @@ from typing import Literal, TypeAlias
 
 from ...foundation import Diagnostic, Span, spelling_remedy
 from ...syntax import Column, Constraint, Lexicon, Memory, nodes as ex
-from ..conditions import TRUE_STATE
+from ..conditions import OFFSET, TRUE_STATE, factors_of, has_offset, is_offset
 from ..schema import (
     FUNCTIONS,
     LENGTH,
@@ -37,11 +37,13 @@ from .context import COLUMN, LABEL_KINDS, OBSERVED_KINDS, At, Context, Declared,
 from .pattern_rules import compile_error, is_map
 
 # `texts`: several values per position. `anything`: unknown, or wrong and reported.
-TermType: TypeAlias = Literal["text", "texts", "weighted bag", "number", "vector", "test", "label", "group", "anything"]
+TermType: TypeAlias = Literal[
+    "text", "texts", "weighted bag", "number", "vector", "test", "label", "group", "scores", "anything"
+]
 
 _OF_COLUMN: dict[str, TermType] = {
     "str": "text", "bag": "texts", "weighted_bag": "weighted bag",
-    "float": "number", "int": "number", "vector": "vector",
+    "float": "number", "int": "number", "vector": "vector", "scores": "scores",
 }  # fmt: skip
 _BARE = tuple(name for name, signature in FUNCTIONS.items() if not signature.parameters)
 MAX_PRODUCTS = 4096  # features of a cross of vectors; more can neither be learned nor held in memory
@@ -76,12 +78,42 @@ class TermReader:
 
     def feature(self, feature: ex.Feature) -> None:
         """An entry of a feature list."""
-        if isinstance(feature, ex.Cross):
+        if has_offset(feature):
+            self.offset(feature)
+        elif isinstance(feature, ex.Cross):
             for factor in feature.factors:
                 self.factor(factor)
             self.products(feature)
         else:
             self.factor(feature)
+
+    def offset(self, feature: ex.Feature) -> None:
+        """`offset(column)`, alone or crossed with tests."""
+        offsets = [one for one in factors_of(feature) if isinstance(one, ex.Apply) and is_offset(one)]
+        for other in factors_of(feature):
+            if not is_offset(other):
+                self.test(other, OFFSET)
+        if len(offsets) > 1:
+            message = "one `offset` stands in a cross, and here are two: scores add up"
+            self.complain("bad-argument", message, offsets[1], "a second one", "list them beside each other")
+        offset = offsets[0]
+        _, problems = bind(FUNCTIONS[OFFSET], offset.arguments, self.context.spec.settled)
+        for problem in problems:
+            at = offset.place_of("function") if problem.index is None else offset.arguments[problem.index]
+            self.complain("bad-argument", problem.message, at, help=problem.help)
+        column = offset.arguments[0].value if offset.arguments else None
+        if problems or not isinstance(column, ex.Reference):
+            return
+        for place in (column.place, offset.place):
+            if place != ex.Here():
+                message = "a score belongs to its position: `offset` reads the column where the clique is"
+                self.complain("bad-argument", message, place, "another position", f"write `offset({column.name})`")
+        found = self.reference(column)
+        if found not in ("scores", "anything"):
+            message = f"`offset` takes scores of states, and `{column.name}` is no such column"
+            self.complain(
+                "bad-argument", message, column, "no scores", f"declare `{column.name}: scores(LABEL)` in `data`"
+            )
 
     def products(self, cross: ex.Cross) -> None:
         """A cross of vectors has a feature for each combination of their components."""
@@ -95,7 +127,7 @@ class TermReader:
     def factor(self, condition: ex.Condition) -> None:
         """A member of a cross: only here a feature group, or `bias`, is allowed."""
         if isinstance(condition, ex.Reference):
-            self.reference(condition, in_list=True)
+            self._no_scores(condition, self.reference(condition, in_list=True))
         else:
             self.condition(condition)
 
@@ -223,7 +255,19 @@ class TermReader:
         return term_type
 
     def term(self, term: ex.Reference | ex.Apply) -> TermType:
-        return self.reference(term) if isinstance(term, ex.Reference) else self.apply(term)
+        found = self.reference(term) if isinstance(term, ex.Reference) else self.apply(term)
+        return self._no_scores(term, found)
+
+    def _no_scores(self, term: ex.Reference | ex.Apply, found: TermType) -> TermType:
+        """Scores of states are read by `offset` alone."""
+        if found != "scores":
+            return found
+        message, remedy = "`offset` stands in the list of a clique, alone or crossed with tests", None
+        if isinstance(term, ex.Reference):
+            message = f"`{term.name}` has scores of states, which are added as they are"
+            remedy = f"write `offset({term.name})` in the list of a clique"
+        self.complain("wrong-kind", message, term, "scores", remedy)
+        return "anything"
 
     def reference(self, reference: ex.Reference, *, in_list: bool = False) -> TermType:
         name, at = reference.name, reference.place_of("name")
@@ -303,6 +347,8 @@ class TermReader:
             bins = read_bins(term, self.context.spec.settled)
             if isinstance(bins, BinProblem):
                 self.complain("bad-argument", bins.message, term.arguments[bins.index], help=bins.help)
+        if term.function == OFFSET:
+            return "scores"
         term_type: TermType = "test" if signature.returns == "test" else "text"
         for argument in term.arguments:
             value = argument.value

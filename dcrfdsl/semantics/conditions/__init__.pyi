@@ -19,6 +19,13 @@ from .feature_groups import (
     GroupTree as GroupTree,
     held_names as held_names,
 )
+from .given_scores import (
+    OFFSET as OFFSET,
+    factors_of as factors_of,
+    given_terms as given_terms,
+    has_offset as has_offset,
+    is_offset as is_offset,
+)
 from .implied_memories import (
     bound_types as bound_types,
     enforced_onces as enforced_onces,

@@ -22,25 +22,26 @@ LONGEST = 1000  # a larger length is a slip of the pen, and a range up to it wou
 class Parameter:
     """One argument, and what it says. `term`: a column or a function of one; `lengths`: a number from 1 or a range of
     them; `pattern`: a regular expression; `flag`: yes or no; `lexicon`: the name of a lexicon; `numbers`: one number or
-    more, as the last argument.
+    more, as the last argument; `scores`: a column of scores.
     """
 
     name: str
-    kind: Literal["term", "lengths", "pattern", "flag", "lexicon", "numbers"]
+    kind: Literal["term", "lengths", "pattern", "flag", "lexicon", "numbers", "scores"]
     meaning: str
     default: Value | None = None  # None: required
 
 
 @dataclass(frozen=True)
 class FunctionSignature:
-    """returns: one `value` per position, several `values`, or a `test`.   example: a statement, for the reference.
+    """returns: one `value` per position, several `values`, a `test`, or `scores` of states.   example: a statement, for
+    the reference.
 
     Without parameters it is a bare word.
     """
 
     name: str
     parameters: tuple[Parameter, ...]
-    returns: Literal["value", "values", "test"]
+    returns: Literal["value", "values", "test", "scores"]
     summary: str
     example: str
 
@@ -124,6 +125,13 @@ FUNCTIONS: Table[FunctionSignature] = Table(
                 "first", (), "test", "the first position of the sequence", _HERE + "first & lower(word)"
             ),
             FunctionSignature("last", (), "test", "the last position of the sequence", _HERE + "last"),
+            FunctionSignature(
+                "offset", (Parameter("scores", "scores", "a column of scores of the variables of the clique"),),
+                "scores",
+                "scores that are given, as those of a neural net: they are added as they are, without a weight",
+                "data jsonl(logits: scores(tag), tag)\nlabel tag in bioes(PER, LOC)\nclique tag: offset(logits)\n"
+                "clique tag[-1], tag",
+            ),
             FunctionSignature("index", (), "value", "the position, counted from 1", _HERE + "index"),
         )
     },
@@ -215,6 +223,7 @@ _EXPECTED: Mapping[str, tuple[Callable[[Value], bool], str]] = {
         lambda value: isinstance(value, Reference) and isinstance(value.place, Here), "the name of a lexicon"
     ),
     "numbers": (lambda value: isinstance(value, Number), "a number, or several that ascend"),
+    "scores": (lambda value: isinstance(value, Reference), "a column of scores"),
 }  # fmt: skip
 
 

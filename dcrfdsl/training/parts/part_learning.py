@@ -108,7 +108,7 @@ def compile_part(shared: Compiling, number: int, _: object = None) -> Parameters
     spec, corpus, states = shared.spec, shared.parts.corpus(number), shared.states
     labels = data.encode_labels(spec, states, corpus)
     data.raise_if_any(data.check_gold(spec, states, corpus, labels))
-    tables = [template.observed for template in shared.graph.coded]
+    tables = [template.reads for template in shared.graph.coded]
     rows, relations = shared.extractor.everything(corpus, tables)
     gold = gold_of(spec, states, shared.extractor, corpus, labels)
     data.raise_if_any(broken_constraints(spec, states, shared.graph, corpus, gold, rows))

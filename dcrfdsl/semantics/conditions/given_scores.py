@@ -1,0 +1,59 @@
+"""Scores that data gives: `offset(logits)` in a clique adds a column's score of each assignment, without a weight.
+
+Not here: reading the column (`data`), its numbers (`features.values`), the factors (`graph.templates`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from ...syntax import CliqueSpec, nodes as ex
+from .condition_tables import Observed
+
+OFFSET = "offset"
+
+
+@dataclass(frozen=True)
+class GivenTerm:
+    """One `offset(column)`, which counts where all tests of `when` are true."""
+
+    column: str
+    when: tuple[Observed, ...]
+
+
+@dataclass(frozen=True)
+class GivenScores:
+    """The sum of the offsets of a clique.   states: the names of the states of each site, the first site slowest."""
+
+    terms: tuple[GivenTerm, ...]
+    states: tuple[tuple[str, ...], ...]
+
+
+Reads: TypeAlias = tuple[Observed, ...] | GivenScores  # what the rows of a table without weights are made from
+
+
+def is_offset(node: ex.Node) -> bool:
+    """Whether it is `offset(…)`."""
+    return isinstance(node, ex.Apply) and node.function == OFFSET
+
+
+def factors_of(feature: ex.Feature) -> tuple[ex.Condition, ...]:
+    """The members of a cross, or the feature alone."""
+    return feature.factors if isinstance(feature, ex.Cross) else (feature,)
+
+
+def has_offset(feature: ex.Feature) -> bool:
+    """Whether a feature of a list is an offset, alone or crossed with tests."""
+    return any(map(is_offset, factors_of(feature)))
+
+
+def given_terms(clique: CliqueSpec) -> Iterator[GivenTerm]:
+    """The offsets of a clique that has been checked."""
+    for feature in filter(has_offset, clique.features):
+        factors = factors_of(feature)
+        (offset,) = (factor for factor in factors if isinstance(factor, ex.Apply) and is_offset(factor))
+        column = offset.arguments[0].value
+        assert isinstance(column, ex.Reference)
+        yield GivenTerm(column.name, tuple(Observed(factor, ()) for factor in factors if factor is not offset))
