@@ -37,11 +37,13 @@ def _scores(name: str, given: GivenScores, values: CorpusValues) -> Floats:
     if not isinstance(column, NumericColumn):
         message = f"column `{name}` does not hold scores, which the template declares"
         raise data_error("column-type", message, file=corpus.file)
-    numbers = np.asarray(column.values, np.float64).reshape(corpus.num_tokens, -1)
     assignments = [" ".join(states) for states in itertools.product(*given.states)]
+    if not corpus.num_tokens:
+        return np.empty((0, len(assignments)))
+    numbers = np.asarray(column.values, np.float64).reshape(corpus.num_tokens, -1)
     if column.names:
         numbers = numbers[:, _order(name, column, assignments, values)]
-    elif corpus.num_tokens and numbers.shape[1] != len(assignments):
+    elif numbers.shape[1] != len(assignments):
         found, shown = f"{numbers.shape[1]:,} numbers", quoted_names(assignments[:5])
         listed = f"{', '.join(shown)}{', …' if len(assignments) > 5 else ''}"
         message = f"column `{name}` has {found} a token, expected {len(assignments):,}: those of {listed}"
