@@ -190,6 +190,7 @@ class _Reader:
             if argument.is_type and name is not None:
                 fixed = "the data has it under this name, and a column with a type has no other" if by_name else ""
                 self.declare("value", "column", name, argument.place_of("name"), fixed)
+                self.visit(value.arguments if isinstance(value, nodes.Apply) else ())  # variables of `scores`
             elif name is None and isinstance(value, nodes.Reference):
                 self.declare("value", "column", value.name, value.place_of("name"), source=by_name)
             elif name is not None and isinstance(value, nodes.Reference | nodes.Apply) and not _is_flag(value):

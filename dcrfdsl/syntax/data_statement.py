@@ -163,9 +163,10 @@ def _column_type(reading: Reading, written: Value) -> ColumnType:
         reading.complain("bad-argument", "`vector` takes its size, as in `vector(128)`", written.span)
         return ColumnType()
     if name == "scores":
-        variables = [argument.value for argument in arguments if argument.name is None]
-        if arguments and all(isinstance(one, Reference) and is_plain(one) for one in variables):
-            return ColumnType(name="scores", of=tuple(one.name for one in variables if isinstance(one, Reference)))
+        named = [one.value for one in arguments if one.name is None and isinstance(one.value, Reference)]
+        if arguments and len(named) == len(arguments) and all(map(is_plain, named)):
+            column_type = ColumnType(name="scores", of=tuple(one.name for one in named))
+            return column_type.at(written.span, of=tuple(one.span for one in named))
         message = "`scores` takes the variable whose states it scores, as in `scores(tag)`, or several"
         reading.complain("bad-argument", message, written.span)
         return ColumnType()

@@ -32,6 +32,7 @@ from .term_functions import (
     length as length,
     locked as locked,
     lower as lower,
+    offset as offset,
     part as part,
     prefix as prefix,
     segments as segments,

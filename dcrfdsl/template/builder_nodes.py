@@ -18,7 +18,7 @@ from ..syntax import Column, ColumnType, nodes as ex
 from .builder_terms import Call, Clique, Constant, Expression, Lexicon, Term, Value, as_condition, as_feature, as_term
 
 Domain: TypeAlias = "Sequence[str] | int | ex.Domain | None"
-_COLUMN = re.compile(r"\s*(\w+)\s*(?::\s*(\w+)\s*(?:\(\s*(\d+)\s*\))?\s*)?")
+_COLUMN = re.compile(r"\s*(\w+)\s*(?::\s*(\w+)\s*(?:\(\s*(?:(\d+)|(\w[\w\s,]*))\))?\s*)?")
 
 
 def as_value_if(what: Expression | ex.ValueIf | str) -> ex.ValueIf:
@@ -77,13 +77,14 @@ def as_doc(text: str) -> tuple[str, ...]:
 
 
 def as_column(text: str) -> Column:
-    """`"word"`, `"height:float"`, `"pixels:vector(128)"`"""
+    """`"word"`, `"height:float"`, `"pixels:vector(128)"`, `"logits:scores(tag)"`"""
     require_kind(text, str, "columns", 'texts such as "word" or "height:float"')
     match = _COLUMN.fullmatch(text)
     if match is None:
         raise ValueError(f'expected a column such as "word", "height:float" or "pixels:vector(128)", found {text!r}')
-    name, kind, size = match.groups()
-    column_type = {"name": kind or "str", "size": None if size is None else int(size)}
+    name, kind, size, of = match.groups()
+    variables = () if of is None else tuple(map(str.strip, of.split(",")))
+    column_type = {"name": kind or "str", "size": None if size is None else int(size), "of": variables}
     return Column(name=name, source=name, type=checked_node(ColumnType, column_type))
 
 

@@ -63,7 +63,7 @@ class TemplateVariables:
 
         format: `conll` (columns of text), `conllu` or `jsonl`.
         columns: their names in order, with a type unless it is a text: `"word"`, `"height:float"`, `"n:int"`,
-            `"pixels:vector(128)"`.
+            `"pixels:vector(128)"`, `"logits:scores(tag)"`.
         options: of the reader, such as `{"comment": "#"}`.
         doc: the comment above the statement.
         sources: columns by keyword, with their name in the data: `word="form"`, `case=feats("Case")`,

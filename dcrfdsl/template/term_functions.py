@@ -150,6 +150,18 @@ def span(column: Term | str, lexicon: Lexicon) -> Term:
     return apply("span", as_term(column), lexicon)
 
 
+def offset(column: Term | str) -> Term:
+    """Scores that the data gives, added as they are in a clique over their variables.
+
+    column: of the type `scores`.
+
+    >>> m = Template()
+    >>> logits, _ = m.data("jsonl", "logits:scores(tag)", "tag")
+    >>> given = m.clique(m.label("tag", bio("PER")), features=[offset(logits)])
+    """
+    return apply("offset", as_term(column))
+
+
 def _lengths(shortest: int, longest: int | None) -> int | range:
     return shortest if longest is None else range(shortest, longest + 1)
 

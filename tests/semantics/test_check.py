@@ -32,7 +32,9 @@ from dcrfdsl.semantics.resolve.resolution import Resolved, load_template, load_t
 from dcrfdsl.semantics.schema.model_spec import ModelSpec
 from dcrfdsl.syntax import NOWHERE, field_names, relocated
 
-BAD = ("names", "settings", "graph", "hidden", "constraints", "pieces", "training", "data", "numbers", "shortest")
+BAD = (
+    "names", "settings", "graph", "hidden", "constraints", "pieces", "training", "data", "numbers", "given", "shortest",
+)  # fmt: skip
 GOOD = ("chains", "examples", "features", "constraints", "graph", "hidden", "relations", "pieces", "training")
 REGISTERED = ("soundex",)
 

@@ -34,7 +34,7 @@ from ..schema import (
     term_places,
     value_if_nodes,
 )
-from .context import COLUMN, LABEL_KINDS, Context, Others, Rule, every_feature, every_node, listed
+from .context import COLUMN, LABEL_KINDS, Context, Others, Rule, a, every_feature, every_node, listed
 from .term_reader import is_whole
 
 RELATIONAL_OPTIONS: Mapping[str, Any] = {"link": "next", "order": "forward", "min_gap": 1, "max_gap": None}
@@ -326,6 +326,8 @@ def place_of_each_term(context: Context) -> Iterator[Diagnostic]:
 
 def _unplaced(context: Context, clique: CliqueSpec, node: ex.Node, inside: bool) -> Iterator[Diagnostic]:
     """inside: in a call whose place is a named position: `lower(word)[i]`."""
+    if is_offset(node):
+        return  # `offsets` says that it has no place here
     # `word[all]` is what a function of the user's reads of a sentence
     if isinstance(node, ex.Reference | ex.Apply) and not is_whole(node):
         if isinstance(node.place, ex.Named):
@@ -388,33 +390,38 @@ def offsets(context: Context) -> Iterator[Diagnostic]:
         for offset in filter(is_offset, factors_of(feature)):
             name = next(reference_names(nodes(offset)), "")
             column = context.spec.column(name)
-            if column is None or not column.type.of:
-                continue  # another rule says so
-            scored, clique = ", ".join(column.type.of), f"`clique {', '.join(column.type.of)}: offset({name})`"
+            scored = () if column is None else column.type.of
+            write = f"write `clique {_sites_of(scored)}: offset({name})`" if scored else None
             if not isinstance(holder, CliqueSpec) or holder.segmental or holder.relational:
                 message = "scores that are given belong to a clique over neighbouring positions"
-                yield context.complaint("misplaced-offset", message, offset, "not here", f"write {clique}")
-            elif tuple(site.variable for site in holder.sites) != column.type.of:
-                message = f"`{name}` has scores of `{scored}`, and the clique is over `{holder.label}`"
+                yield context.complaint("misplaced-offset", message, offset, "not here", write)
+                continue
+            sites = tuple(site.variable for site in holder.sites)
+            if scored and sites != scored:
+                message = f"`{name}` has scores of `{', '.join(scored)}`, and the clique is over `{', '.join(sites)}`"
                 there: Others = [(column, "declared here")]
-                remedy = (
-                    f"write {clique}, or declare `{name}: scores({', '.join(site.variable for site in holder.sites)})`"
-                )
+                remedy = f"{write}, or declare `{name}: scores({', '.join(sites)})`"
                 yield context.complaint("misplaced-offset", message, offset, "other variables", remedy, there)
+
+
+def _sites_of(variables: Sequence[str]) -> str:
+    """Sites of a clique over the variables: of one that is there twice, the positions before it and its own."""
+    left = [variables[n + 1 :].count(variable) for n, variable in enumerate(variables)]
+    return ", ".join(f"{one}[-{back}]" if back else one for one, back in zip(variables, left, strict=True))
 
 
 def scored_variables(context: Context) -> Iterator[Diagnostic]:
     """`scores(y)` names a variable, or a view of one."""
     for column in () if context.spec.data is None else context.spec.data.columns:
         for n, name in enumerate(column.type.of):
-            entry = context.named(name)
-            if entry is None or entry.kind not in LABEL_KINDS:
-                message = f"`scores` takes variables, and `{name}` is none"
-                guess = did_you_mean(name, [one.name for one in context.spec.labels])
-                remedy = spelling_remedy(guess, f"declare it: `label {name}`")
-                yield context.complaint(
-                    "unknown-variable", message, column.type.place_of("of", n), "no variable", remedy
-                )
+            entry, at = context.named(name), column.type.place_of("of", n)
+            if entry is None:
+                remedy = spelling_remedy(did_you_mean(name, context.names(*LABEL_KINDS)), f"declare it: `label {name}`")
+                message = f"`{name}` is not declared, and `scores` takes variables"
+                yield context.complaint("unknown-name", message, at, "unknown name", remedy)
+            elif entry.kind not in LABEL_KINDS:
+                message = f"`{name}` is {a(entry.kind)}, and `scores` takes variables"
+                yield context.complaint("wrong-kind", message, at, "no variable")
 
 
 RULES: tuple[Rule, ...] = (

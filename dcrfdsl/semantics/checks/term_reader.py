@@ -95,7 +95,7 @@ class TermReader:
                 self.test(other, OFFSET)
         if len(offsets) > 1:
             message = "one `offset` stands in a cross, and here are two: scores add up"
-            self.complain("bad-argument", message, offsets[1], "a second one", "list them beside each other")
+            self.complain("bad-argument", message, offsets[1], "a second one", "separate them by `,`")
         offset = offsets[0]
         _, problems = bind(FUNCTIONS[OFFSET], offset.arguments, self.context.spec.settled)
         for problem in problems:
@@ -105,7 +105,7 @@ class TermReader:
         if problems or not isinstance(column, ex.Reference):
             return
         for place in (column.place, offset.place):
-            if place != ex.Here():
+            if place != ex.Here() and not isinstance(place, ex.Named):  # a named one is that of `where`
                 message = "a score belongs to its position: `offset` reads the column where the clique is"
                 self.complain("bad-argument", message, place, "another position", f"write `offset({column.name})`")
         found = self.reference(column)
@@ -533,6 +533,9 @@ def _is_constant(reader: TermReader, argument: ex.Argument) -> bool:
 
 class SegmentTermReader(TermReader):
     """Reads the list of a `segment` statement: `length`, and columns inside of `first`, `last`, `any` or `joined`."""
+
+    def offset(self, feature: ex.Feature) -> None:
+        """Another rule says that none stands there."""
 
     def reference(self, reference: ex.Reference, *, in_list: bool = False) -> TermType:
         name = reference.name

@@ -21,6 +21,7 @@ LENGTH_KINDS = {
     "flag": "`yes` or `no`",
     "lexicon": "the name of a lexicon",
     "numbers": "a whole number from 2, or several numbers that ascend",
+    "scores": "a column of the type `scores(…)`",
 }
 COMPARED = (
     "A number is {} another: columns of numbers, `length(word)` (exact here, also from 20 on), `index`, texts that are "
@@ -127,6 +128,13 @@ COLUMN_TYPES: Words = {
         "A value has that many numbers: a text, a JSON list or an array. Each component is a feature that multiplies "
         "its weight.",
         "data jsonl(pixels: vector(128), y)\nlabel y\nclique y with states = all: pixels",
+    ),
+    "scores": (
+        "logits: scores(tag), moves: scores(tag, tag)",
+        'A value has a number for each state of a variable, in the order of the states, or `{"O": -0.5, "B": 2}`; of '
+        "several variables one for each assignment, the first variable slowest. −∞ is impossible. `offset` adds them.",
+        "data jsonl(logits: scores(tag), tag)\nlabel tag in bio(PER, LOC)\nclique tag: offset(logits)\n"
+        "clique tag[-1], tag",
     ),
 }  # fmt: skip
 DOMAINS: Words = {
@@ -235,6 +243,7 @@ def _function(signature: FunctionSignature) -> ReferenceEntry:
         for parameter in signature.parameters
     )  # fmt: skip
     gives = {"value": "one value a position", "values": "several values a position", "test": "a test"}
+    gives["scores"] = "a score for each assignment of the clique"
     return ReferenceEntry(
         FUNCTIONS.kind, signature.name, signature.usage, f"{signature.summary[0].upper()}{signature.summary[1:]}.",
         f"It gives {gives[signature.returns]}.", settings=settings, example=signature.example,
