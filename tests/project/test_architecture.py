@@ -98,10 +98,19 @@ def test_no_name_of_a_module_occurs_twice() -> None:
     assert [twice for twice, count in names.items() if count > 1] == []
 
 
+def value_of(offered: ModuleType, name: str) -> object:
+    """What a door offers, None where the library that it needs is not installed, as the error says."""
+    try:
+        return getattr(offered, name)
+    except ImportError as error:
+        assert "missing-package" in str(error)
+        return None
+
+
 def test_what_a_door_offers_is_there() -> None:
     for room in sorted(room for room in ROOMS if MODULES[room].with_suffix(".pyi").exists()):
         offered = importlib.import_module(room)
-        modules = [name for name in offered.__all__ if isinstance(getattr(offered, name), ModuleType)]
+        modules = [name for name in offered.__all__ if isinstance(value_of(offered, name), ModuleType)]
         assert modules == (["template"] if room == "dcrfdsl" else []), room
 
 

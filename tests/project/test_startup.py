@@ -114,12 +114,16 @@ def test_kernels_that_short_sentences_do_not_need_are_not_compiled(
     assert called == kernels
 
 
+OTHERS = {"spacy", "transformers", "torch", "jax"}  # libraries whose pipelines models stand in
+
+
 @pytest.mark.parametrize(
     ("module", "unloaded"),
     [
         ("dcrfdsl.cli", {"numpy", "numba", "pydantic", "lark", "rich"}),
         ("dcrfdsl.cli.template_commands, dcrfdsl.syntax", {"numpy", "numba", "pydantic"}),
         ("dcrfdsl.semantics.checks.checker, dcrfdsl.semantics.resolve.resolution", {"numba", "scipy", "networkx"}),
+        ("dcrfdsl, dcrfdsl.cli, dcrfdsl.spacy", OTHERS),
         ("dcrfdsl.model", {"scipy.optimize", "networkx", "sklearn"}),  # numba itself loads a part of scipy
     ],
 )
@@ -129,7 +133,7 @@ def test_modules_that_a_room_does_not_need_stay_out(module: str, unloaded: set[s
     assert unloaded.isdisjoint(done.stdout.split())
 
 
-ENGINE = {"numba", "llvmlite", "scipy", "networkx", "pandas", "sklearn", "safetensors"}
+ENGINE = {"numba", "llvmlite", "scipy", "networkx", "pandas", "sklearn", "safetensors", *OTHERS}
 LIGHT = {*ENGINE, "numpy", "rich"}
 COMMANDS = {
     "--version": {*LIGHT, "lark", "pydantic", "re2"},

@@ -1,0 +1,27 @@
+"""One error where a library that a room of ours needs is not installed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from ..foundation import DcrfError, Diagnostic
+
+
+class MissingPackage(DcrfError, ImportError):
+    """A `DcrfError` that is also an ImportError: a library is not installed."""
+
+
+@contextmanager
+def needed(package: str) -> Iterator[None]:
+    """Around the import of a library: `MissingPackage` if it is not there.   package: also the name of our extra."""
+    try:
+        yield
+    except ImportError as error:
+        if error.name != package:  # it is there, but old or damaged, as its own error says
+            raise
+        message, remedy = (
+            f"this needs the package `{package}`, which is not installed",
+            f"pip install 'dcrfdsl[{package}]'",
+        )
+        raise MissingPackage(Diagnostic("missing-package", message, help=remedy)) from None
