@@ -141,8 +141,8 @@ _TRAIN = _one_of(
     ),
     trial=_object({"stopped": FLAG}, trial=COUNT, values=_VALUES, dev=NUMBER, metric=TEXT, seconds=NUMBER),
     summary=_object(
-        {"temperature": NUMBER, "tuned": _VALUES},
-        weights=COUNT, objective=NUMBER, iterations=COUNT, converged=FLAG, seconds=NUMBER, peak_mb=NUMBER, stage=TEXT,
+        {"temperature": NUMBER, "tuned": _VALUES, "objective": NUMBER},
+        weights=COUNT, iterations=COUNT, converged=FLAG, seconds=NUMBER, peak_mb=NUMBER, stage=TEXT,
         model=TEXT,
     ),
 )  # fmt: skip

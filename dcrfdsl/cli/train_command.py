@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..foundation import DcrfError, Diagnostic, json_text, shell_word
+from ..foundation import DcrfError, Diagnostic, data_error, json_text, shell_word
 from .command_files import files_of_template, load_model, read_features, read_gold, refuse_clash, resolved_template
 from .console import Interruption, Talk, lost_output, print_diagnostics
 from .inference_notes import earlier_notes, training_notes
@@ -111,7 +111,7 @@ class _Job(NamedTuple):
     options: TrainOptions
     resolved: Resolved
     registered: Mapping[str, RegisteredFeature]
-    corpus: Corpus | CorpusParts
+    corpus: Corpus | CorpusParts | None
     dev: Corpus | None
     start: TrainedModel | None
     remarks: Sequence[Diagnostic]
@@ -122,7 +122,8 @@ def _read(options: TrainOptions, cluster: Any, talk: Talk) -> _Job:
     from ..semantics import check_or_raise, tuned_ranges
 
     registered = read_features(options.features)
-    resolved = resolved_template(options.template, options.set_, options.stage, options.data[0])
+    first = options.data[0] if options.data else None
+    resolved = resolved_template(options.template, options.set_, options.stage, first)
     refuse_clash(options.outputs, files_of_template(resolved))
     check_or_raise(resolved, stage=options.stage, registered=registered)
     if options.tune:
@@ -132,10 +133,10 @@ def _read(options: TrainOptions, cluster: Any, talk: Talk) -> _Job:
     from .inference_notes import announce_compiling
 
     announce_compiling(talk)
-    corpus: Corpus | CorpusParts
+    corpus: Corpus | CorpusParts | None = None
     if options.in_parts:
         corpus = opened_parts(options, resolved, cluster, talk)
-    else:
+    elif options.data is not None:
         corpus = read_gold(options.data[0], resolved.spec, talk, trains=True)
     remarks = check_or_raise(resolved, stage=options.stage, registered=registered, corpus=corpus)
     if remarks and not options.quiet:
@@ -169,7 +170,8 @@ def _tuned(
     from ..training import TRIALS, ConstantSearch, CorpusParts, SearchPlan, TrialData
 
     options = job.options
-    assert not isinstance(job.corpus, CorpusParts)  # refused before
+    if job.corpus is None or isinstance(job.corpus, CorpusParts):  # parts were refused before
+        raise data_error("no-training-data", "`--tune` trains again for each value, and there is no data")
     data = TrialData(job.resolved, job.corpus, dev, options.stage, options.threads, job.registered)
     constants = ConstantSearch(data, should_stop=should_stop)
     plan = SearchPlan(options.search or "grid", options.trials or TRIALS, options.seed or 0, options.jobs or 1)
@@ -226,7 +228,7 @@ def _conclude(model: TrainedModel, options: TrainOptions, talk: Talk, lost: Sequ
     if options.as_json:
         summary = {
             "weights": model.num_weights,
-            "objective": record.objective,
+            **({"objective": record.objective} if record.stage else {}),
             "iterations": record.iterations,
             "converged": record.converged,
             "seconds": record.seconds,
@@ -246,11 +248,12 @@ def _conclude(model: TrainedModel, options: TrainOptions, talk: Talk, lost: Sequ
         added = sum(round_.weights for round_ in record.rounds)
         crosses = sum(round_.conjunctions for round_ in record.rounds)
         talk(f"{len(record.rounds)} rounds of induction: {added:,} weights of {crosses:,} crosses of features")
-    how = "converged" if record.converged else f"not converged ({record.reason})"
-    talk(
-        f"{how} after {record.iterations} iterations in {report.duration(record.seconds)}: "
-        f"{record.end}, {model.num_weights:,} weights"
-    )
+    if record.stage:
+        how = "converged" if record.converged else f"not converged ({record.reason})"
+        talk(
+            f"{how} after {record.iterations} iterations in {report.duration(record.seconds)}: "
+            f"{record.end}, {model.num_weights:,} weights"
+        )
     for note in training_notes(model):
         talk(note)
     name = shell_word(output)

@@ -33,8 +33,14 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, kw_only=True)
 class TrainOptions:
     template: Annotated[str, Argument("TEMPLATE", help="Template file; - is stdin.")]
-    data: Annotated[list[str], Argument("DATA...", help="Training data: files, or folders of files; - is stdin.")]
     output: Annotated[Path, Option("--output", "-o", metavar="MODEL", help="Write the model here.")]
+    data: Annotated[
+        list[str] | None,
+        Argument(
+            "[DATA]...",
+            help="Training data: files, or folders of files; - is stdin. A template without weights needs none.",
+        ),
+    ] = None
     dev: Annotated[str | None, Option("--dev", metavar="DATA", help="Held-out data, scored as training goes on.")] = (
         None
     )
@@ -103,6 +109,8 @@ class TrainOptions:
     def in_parts(self) -> bool:
         """Whether the data is to be read in parts, and not into memory."""
         asked = (self.memory, self.cache, self.workers, self.cluster)
+        if self.data is None:
+            return False
         return len(self.data) > 1 or any(one is not None for one in asked) or os.path.isdir(self.data[0])
 
     @property
@@ -130,11 +138,13 @@ def refuse_unusable(options: TrainOptions) -> None:
     for name, value in (("--search", options.search), ("--trials", options.trials), ("--seed", options.seed)):
         if value is not None and not options.tune:
             raise click.BadParameter(f"`{name}` is an option of `--tune`")
+    if options.data is None and any((options.memory, options.cache, options.workers, options.cluster)):
+        raise click.BadParameter("`--memory`, `--cache`, `--workers` and `--cluster` are about DATA, and there is none")
     if options.in_parts:
         _refuse_beside_parts(options)
     if options.tune:
         _refuse_beside_tune(options)
-    named = [options.template, *options.data, options.dev]
+    named = [options.template, *(options.data or ()), options.dev]
     if named.count(STDIN) > 1:
         raise click.BadParameter("`-` (stdin) can be given once only")
     outputs = options.outputs
@@ -169,7 +179,7 @@ def _refuse_beside_tune(options: TrainOptions) -> None:
 def _refuse_beside_parts(options: TrainOptions) -> None:
     if options.cache is not None:
         refuse_clash((Output("-o", options.output), Output("--cache", options.cache)), ())
-    if STDIN in options.data:
+    if STDIN in (options.data or ()):
         remedy = "write it to a file first, or leave `--memory`, `--cache`, `--workers` and `--cluster` out"
         refuse("no-file", "data in parts is read from files, and `-` is standard input", remedy)
     if options.workers is not None and options.cluster is not None:
@@ -272,7 +282,7 @@ def opened_parts(options: TrainOptions, resolved: Resolved, cluster: Any, talk: 
 
     refuse_unsummed_stages(resolved.spec, options.stage)
     folder = options.parts_folder
-    parts = open_parts(options.data, resolved, cache=folder, memory=options.memory, cluster=cluster)
+    parts = open_parts(options.data or (), resolved, cache=folder, memory=options.memory, cluster=cluster)
     for warning in parts.warnings:
         talk(f"warning: {warning}")
     count = len(parts.parts)

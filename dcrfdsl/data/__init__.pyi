@@ -1,3 +1,4 @@
+from .columns import CorpusBuilder as CorpusBuilder
 from .conversions import (
     check_places as check_places,
     discovered as discovered,

@@ -24,6 +24,7 @@ from ..semantics import MethodSettings, TrainSettings
 _OF_OUTCOME = (
     "objective", "iterations", "evaluations", "converged", "reason", "seconds", "gradient_norm", "gap", "path",
 )  # fmt: skip
+NO_WEIGHTS = "the template has no weights, so nothing is learned"
 PACKAGES = ("numpy", "numba", "scipy", "lark", "pydantic", "networkx")
 
 
@@ -226,6 +227,14 @@ class TrainingRecord:
             decode=settings.decode or "",
         )
 
+    @classmethod
+    def of_nothing(cls, corpus: TrainingData) -> TrainingRecord:
+        """The record of a model without weights, which no stage has trained.   corpus: the data, perhaps empty."""
+        return cls(
+            converged=True, reason=NO_WEIGHTS, sentences=corpus.num_sentences, tokens=corpus.num_tokens,
+            data_sha256=content_hash(corpus), notes=(f"note: {NO_WEIGHTS}",), versions=dict(versions()),
+        )  # fmt: skip
+
     @property
     def end(self) -> str:
         """The objective with the bound of its distance from the minimum, or else the norm of its gradient, in words."""
@@ -301,5 +310,6 @@ def content_hash(corpus: TrainingData) -> str:
             for part in (column.off, column.codes, column.weights):
                 digest.update(part.tobytes())
         else:
+            digest.update("\0".join(column.names).encode())
             digest.update(column.values.tobytes())
     return digest.hexdigest()

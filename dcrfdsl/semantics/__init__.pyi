@@ -29,6 +29,7 @@ from .conditions.given_scores import (
     given_terms as given_terms,
     has_offset as has_offset,
     is_offset as is_offset,
+    learns as learns,
 )
 from .conditions.implied_memories import (
     OnceConstraint as OnceConstraint,

@@ -112,7 +112,7 @@ def as_resolved(template: Template, name: str = "model") -> Resolved:
 
 def checker_warnings(
     resolved: Resolved,
-    corpus: Corpus | StoredCorpus,
+    corpus: Corpus | StoredCorpus | None,
     *,
     stage: str | None = None,
     registered: Mapping[str, RegisteredFeature] | None = None,
@@ -130,7 +130,7 @@ def require_arguments(
     **functions: object,
 ) -> None:
     """TypeError unless these arguments of `fit` have the right types. The messages name these parameters."""
-    if not isinstance(corpus, StoredCorpus):
+    if not isinstance(corpus, StoredCorpus | None):
         require_kind(corpus, Corpus, "corpus", _DATA)
     require_kind(dev, (Corpus, type(None)), "dev", CORPUS)
     require_kind(stage, (str, type(None)), "stage", "the name of a training stage")

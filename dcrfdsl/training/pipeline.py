@@ -30,7 +30,16 @@ from ..foundation import (
 from ..inference import Workers, resolve_decode_rule
 from ..model import InductionRound, StartRecord, TrainedModel, TrainingRecord, impossible_gold
 from ..optimizers import Iteration as Iteration, NotNow, RunState, Voters
-from ..semantics import InduceSettings, ModelSpec, Resolved, TrainSettings, guiding_stages, stage_chain, stage_settings
+from ..semantics import (
+    InduceSettings,
+    ModelSpec,
+    Resolved,
+    TrainSettings,
+    guiding_stages,
+    learns,
+    stage_chain,
+    stage_settings,
+)
 from .carried_weights import carried_weights
 from .checking import Registered, Template, as_resolved, checker_warnings, require_arguments
 from .checkpoints import Checkpoint, Checkpointing, fingerprint_of
@@ -42,7 +51,7 @@ from .stage import LOGGER, Observers, Stage
 from .stage_notes import diagnostics_of
 from .support_vectors import with_candidate_vectors, with_support_vectors_only
 from .training_logs import TrainingLog
-from .untrained_model import assemble, known_columns, number_columns, refuse_undecodable
+from .untrained_model import assemble, corpus_without_tokens, known_columns, number_columns, refuse_undecodable
 
 
 class StageRuns:
@@ -115,7 +124,7 @@ class TrainingRequest:
 
 def fit(
     model: Template,
-    corpus: Corpus | CorpusParts,
+    corpus: Corpus | CorpusParts | None = None,
     *,
     stage: str | None = None,
     start: TrainedModel | None = None,
@@ -132,7 +141,8 @@ def fit(
 
     model: a resolved template, its path, a `Template`, or a specification (paths in it are then relative to the working
         directory).
-    corpus: gold data, as `read_corpus` gives it, or in parts on disk, as `open_parts` does.
+    corpus: gold data, as `read_corpus` gives it, or in parts on disk, as `open_parts` does. A template that learns
+        nothing, since each of its cliques has nothing but `offset(COLUMN)`, needs none.
     stage: the training stage to run with its `after` chain; by default the last one.
     start: a model to start from. Weights of the same clique, feature and states are taken over, the others begin at 0.
         A prior with `mean = model` keeps weights near them.
@@ -160,7 +170,8 @@ def fit(
         checkpoint, (Checkpoint, type(None)), "checkpoint", "a Checkpoint, as in `Checkpoint('my.checkpoint')`"
     )
     require_kind(log, (TrainingLog, type(None)), "log", "a TrainingLog, as in `TrainingLog('log.jsonl')`")
-    require_tokens(corpus)
+    if corpus is not None:
+        require_tokens(corpus)
     remarks: Sequence[Diagnostic] = (
         () if unchecked else checker_warnings(resolved, corpus, stage=stage, registered=registered)
     )
@@ -171,16 +182,21 @@ def fit(
 
 
 def train_model(
-    resolved: Resolved, corpus: Corpus | CorpusParts, asked: TrainingRequest, remarks: Sequence[Diagnostic] = ()
+    resolved: Resolved, corpus: Corpus | CorpusParts | None, asked: TrainingRequest, remarks: Sequence[Diagnostic] = ()
 ) -> TrainedModel:
     """Trains a model whose template has been checked. remarks: warnings of the checker, for the record."""
-    require_tokens(corpus)
     spec = resolved.require(unchecked=True)
+    if corpus is None:
+        corpus = corpus_without_tokens(spec, resolved.directories)
+    else:
+        require_tokens(corpus)
     chain = [(entry.label, stage_settings(spec, entry.label)) for entry in stage_chain(spec, asked.stage)]
     workers = Workers(asked.threads)
     with naming_statements(resolved.spec, None):
         trained, problem = _begun(resolved, spec, corpus, asked, workers)
     refuse_undecodable(spec, trained.states, asked.stage)
+    if not any(map(learns, spec.cliques)):
+        return with_remarks(trained.with_record(TrainingRecord.of_nothing(corpus)), remarks)
     started: StartRecord | None = None
     if asked.start is not None:
         weights, started = carried_weights(asked.start, trained)

@@ -28,8 +28,9 @@ from ..features import (
     view_label,
     view_map,
 )
-from ..foundation import Diagnostic, Floats, data_error, quoted_names
+from ..foundation import Diagnostic, Floats, Ints, data_error, quoted_names
 from ..graph import (
+    CliqueTemplate,
     Gold,
     ModelGraph,
     Parameters,
@@ -48,12 +49,13 @@ from ..semantics import (
     decoding,
     enforced_onces,
     inference_settings,
+    learns,
     once_constraint,
     once_refusal,
     plain,
     stage_settings,
 )
-from ..syntax import label_at, statement_text
+from ..syntax import DataSpec, label_at, statement_text
 from .size_limits import naming_statements, refuse_too_large
 
 
@@ -182,6 +184,21 @@ def assemble(
     return UntrainedModel(spec, corpus, states, lexicons, extractor, rows, relations, graph, gold)
 
 
+def corpus_without_tokens(spec: ModelSpec, directories: Mapping[str, Path]) -> data.Corpus:
+    """What a template without weights is trained on. DcrfError where it learns weights, or the states of a label."""
+    learned = [f"`clique {clique.label}`" for clique in spec.cliques if learns(clique)]
+    if learned:
+        listed = ", ".join(learned[:MOST_TYPES]) + (" …" if len(learned) > MOST_TYPES else "")
+        message = f"there is no data, from which the weights of {len(learned):,} of {len(spec.cliques):,} cliques are "
+        remedy = "give training data; without it a template is whole if its cliques have nothing but `offset(COLUMN)`"
+        raise data_error("no-training-data", f"{message}learned: {listed}", help=remedy)
+    unknown = [name for name, states in data.declared_states(spec, directories).items() if states is None]
+    if unknown:
+        message = f"there is no data, from which the states of `{unknown[0]}` are learned"
+        raise data_error("no-training-data", message, help=f"declare them, as in `label {unknown[0]} in {{A, B}}`")
+    return data.CorpusBuilder("", DataSpec(format="conll", columns=()) if spec.data is None else spec.data).corpus()
+
+
 def broken_constraints(
     spec: ModelSpec,
     states: Mapping[str, tuple[str, ...]],
@@ -190,13 +207,18 @@ def broken_constraints(
     gold: Gold,
     rows: Sequence[FeatureRows],
 ) -> list[Diagnostic]:
-    """Errors for gold labels to which a `forbid`, `require` or `once` gives probability 0."""
+    """Errors for gold labels to which a `forbid`, `require`, `once` or a given score gives probability 0."""
     off = corpus.sentence_off
     if repeated := list(_repeated_runs(spec, states, corpus, gold)):
         return repeated
     if not any(len(broken_instances(template, gold, off, rows)) for template in graph.templates):
         return []
-    complaints = []
+    complaints = [
+        complaint
+        for template in graph.templates
+        if template.given is not None
+        for complaint in _impossible_scores(template, corpus, broken_instances(template, gold, off, rows))
+    ]
     for constraint, template in zip(spec.constraints, constraint_templates(spec, states, graph.templates), strict=True):
         tokens = broken_instances(template, gold, off, rows)
         if len(tokens):
@@ -211,6 +233,19 @@ def broken_constraints(
                 )
             )
     return complaints
+
+
+def _impossible_scores(template: CliqueTemplate, corpus: data.Corpus, tokens: Ints) -> Iterator[Diagnostic]:
+    """An error if given scores forbid gold labels at these tokens."""
+    if template.given is not None and len(tokens):
+        columns = " + ".join(f"`{term.column}`" for term in template.given.terms)
+        yield Diagnostic(
+            "impossible-score",
+            f"the gold labels have the score -inf in {columns} at {len(tokens):,} "
+            f"place{'s' * (len(tokens) > 1)} ({data.places(corpus, tokens)})",
+            location=f"{corpus.file}:{corpus.token_line[tokens[0]]}",
+            help="correct the label, or give the state a number: -inf says that it is impossible",
+        )
 
 
 def number_columns(corpus: data.Corpus) -> NumberColumns:

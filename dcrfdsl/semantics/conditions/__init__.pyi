@@ -25,6 +25,7 @@ from .given_scores import (
     given_terms as given_terms,
     has_offset as has_offset,
     is_offset as is_offset,
+    learns as learns,
 )
 from .implied_memories import (
     bound_types as bound_types,

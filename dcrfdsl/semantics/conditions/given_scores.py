@@ -49,6 +49,11 @@ def has_offset(feature: ex.Feature) -> bool:
     return any(map(is_offset, factors_of(feature)))
 
 
+def learns(clique: CliqueSpec) -> bool:
+    """Whether a clique has weights: a list of nothing but offsets has none."""
+    return not clique.features or not all(map(has_offset, clique.features))
+
+
 def given_terms(clique: CliqueSpec) -> Iterator[GivenTerm]:
     """The offsets of a clique that has been checked."""
     for feature in filter(has_offset, clique.features):
