@@ -61,6 +61,7 @@ class SentenceBatches:
         size: int | None = None,
         clamped: Clamped | None = None,
         factor: Floats | None = None,
+        fixed: Floats | None = None,
     ):
         self.data, self.method, self.workers = data, method, workers
         self.precision = precision
@@ -69,7 +70,7 @@ class SentenceBatches:
         self._partial.fill(0.0)
         self._expected = np.zeros((len(self._partial), len(data.hard)))
         self._out = Expectations.empty(data, approximate=method.approximate)
-        self._clamped, self._factor = clamped, factor
+        self._clamped, self._factor, self._fixed = clamped, factor, fixed
         if clamped is not None:
             self._known = np.zeros(data.num_weights)
             self._known_out = Expectations.empty(clamped.data, approximate=clamped.method.approximate)
@@ -150,6 +151,8 @@ class SentenceBatches:
         )
         add_bias_gradient(d.bindings, self._expected.sum(axis=0), gradient)
         value = float(self._out.log_z[batch.first : batch.last].sum()) - score
+        if self._fixed is not None:
+            value -= float(self._fixed[batch.first : batch.last].sum())
         if self._clamped is not None:
             value -= self._subtract_clamped(self._clamped, batch, touched, gradient)
         return value, touched, gradient

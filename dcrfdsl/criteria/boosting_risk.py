@@ -241,6 +241,7 @@ class BoostingRisk(Risk):
         self._point, self._summed = weights.copy(), False
         gold = self._wrong.gold
         known_scores(changed, gold.off, gold.column, gold.count, weights, self._right)
+        self._right[changed] += self._problem.fixed_scores[changed]
         self._of_all.update(weights, changed, self._value)
         above = self._of_all.out.log_z[changed] - self._right[changed]
         ratio, near = log_wrong_ratio(above), above < NEAR

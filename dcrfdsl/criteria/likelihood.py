@@ -62,7 +62,8 @@ class Likelihood(Criterion):
     any.   labelling: the known states of all variables, see `BoundData.labelling_off`; needed for batches only.
     inference: the method that the stage asks for.   build: builds the method for this data in another layout; by
     default `inference.build`.   factor [S]: how much each sentence counts, which the methods and `counts` already
-    heed; None if all count once.
+    heed; None if all count once.   fixed [S]: what scores without weights add to the known labellings, each times its
+    factor; None if nothing.
     """
 
     penalty: Penalty
@@ -81,8 +82,9 @@ class Likelihood(Criterion):
         inference: ResolvedInference | None = None,
         build: Build | None = None,
         factor: Floats | None = None,
+        fixed: Floats | None = None,
     ):
-        self.data, self.method, self.clamped, self.factor = data, method, clamped, factor
+        self.data, self.method, self.clamped, self.factor, self.fixed = data, method, clamped, factor, fixed
         self.labelling, self.inference, self.num_weights = labelling, inference, data.num_weights
         self.inference_description = (
             inference.description(getattr(method, "method", method)) if inference is not None else ""
@@ -114,6 +116,8 @@ class Likelihood(Criterion):
         self.total_status = self.total_status + out.summary()
         gradient, penalty, score = self._sums.penalised(weights, self.penalty.precision, self.counts)
         value = float(out.log_z.sum()) - score + penalty + self.penalty.add_rest(weights, gradient)
+        if self.fixed is not None:
+            value -= float(self.fixed.sum())
         if self.clamped is not None:
             value -= self._subtract_clamped(self.clamped, weights, gradient)
         return value, gradient
@@ -170,7 +174,7 @@ class Likelihood(Criterion):
             method.remember()
         return SentenceBatches(
             data, method, penalty.precision, self.labelling, self.workers, partial, size, self.clamped,
-            self.factor,
+            self.factor, self.fixed,
         )  # fmt: skip
 
     def scaling(self) -> LikelihoodScaling:
@@ -188,6 +192,9 @@ class Likelihood(Criterion):
             raise DcrfError(Diagnostic("cannot-scale", message, help="train by `lbfgs`, which sums them out"))
         if not self.penalty.is_quadratic or self.penalty.precision.any():
             raise DcrfError(Diagnostic("cannot-scale", "`iis` has no penalty", help="write `prior = none`"))
+        if self.data.graph.has_fixed_scores:
+            message = "`iis` scales features that have weights, and the model has scores without one"
+            raise DcrfError(Diagnostic("cannot-scale", message, help="train by `lbfgs`"))
         size = np.ones(self.num_weights) if self.units is None else self.units.size
         return LikelihoodScaling(self.data, self.inference.build, self.counts, self.workers, size)
 
@@ -213,7 +220,7 @@ def build_likelihood(problem: TrainingProblem, settings: TrainSettings) -> Likel
     data, clamped = problem.bind_for(inference.name), clamped_part(problem, inference, build)
     return Likelihood(
         data, build(data), known_counts(problem, data, factor), problem.penalty(settings), problem.workers,
-        clamped, problem.labelling, inference, build, factor,
+        clamped, problem.labelling, inference, build, factor, known_fixed(problem, factor),
     )  # fmt: skip
 
 
@@ -232,6 +239,13 @@ def known_counts(problem: TrainingProblem, data: BoundData, factor: Floats | Non
         count_known(data, first, last, problem.labelling, mass, expected, gradient)
 
     return GradientAccumulator(data, problem.workers).map(count)
+
+
+def known_fixed(problem: TrainingProblem, factor: Floats | None) -> Floats | None:
+    """What scores without weights add to the wholly known sentences, each times its factor [S]; None if nothing."""
+    if not problem.graph.has_fixed_scores:
+        return None
+    return problem.fixed_scores if factor is None else problem.fixed_scores * factor
 
 
 def clamped_part(problem: TrainingProblem, inference: ResolvedInference, build: Build | None = None) -> Clamped | None:
@@ -333,6 +347,7 @@ def build_perceptron(problem: TrainingProblem, settings: TrainSettings[Perceptro
     loss = PerceptronLoss(
         data, build(data), known_counts(problem, data, factor), Penalty.none(data.num_weights),
         problem.workers, clamped_by(problem, inference, build), problem.labelling, inference, build, factor,
+        known_fixed(problem, factor),
     )  # fmt: skip
     loss.schedule = PerceptronSchedule(
         criterion.epochs, criterion.average or criterion.vote, criterion.vote, criterion.voters, settings.seed

@@ -46,6 +46,7 @@ from ..kernels.optimization import (
     primal_and_gap,
 )
 from ..kernels.sequences import score_labellings
+from ..kernels.tables import Potentials
 from ..optimizers import MarginProblem
 from ..semantics import (
     CostLoss,
@@ -216,6 +217,8 @@ class Hmsvm(Criterion):
         self._loss, self._tie = loss, TIE * (1.0 if loss is None else min(1.0, loss.least))
         self._problem, self.inference_description = problem, inference.name
         self.num_weights = self._data.num_weights
+        has_fixed = problem.graph.has_fixed_scores
+        self._fixed = self._data.potentials(np.zeros(self.num_weights)) if has_fixed else None
         self._bias_of = bias_of_cells(self._data.bindings, len(self._data.hard))
         self._competitors = np.zeros_like(known)
         self._is_full = np.zeros(self._data.num_sequences, np.bool_)  # whether the list of a sequence is full
@@ -302,10 +305,20 @@ class Hmsvm(Criterion):
         if self._loss is not None:
             of_rank = np.stack([self._loss.of(first, last, labellings[n]) for n in range(len(wrong))])
             loss = of_rank[rank, sequence]
-        others = self._other_states(labellings, rank, first + sequence)
-        cuts = Cuts(block_off, ends, index, value, *others, loss, np.zeros(len(loss)), np.zeros(len(loss)))
+        if self._fixed is not None:  # scores without weights are no part of d: half their difference is kept already
+            others = np.stack([self._fixed_scores(self._fixed, first, last, labellings[n]) for n in range(len(wrong))])
+            right = self._fixed_scores(self._fixed, first, last, self._known)
+            loss = loss - (right[sequence] - others[rank, sequence]) / STATE_COST
+        states = self._other_states(labellings, rank, first + sequence)
+        cuts = Cuts(block_off, ends, index, value, *states, loss, np.zeros(len(loss)), np.zeros(len(loss)))
         measure_cuts(cuts, self.metric)
         return cuts
+
+    def _fixed_scores(self, fixed: Potentials, first: int, last: int, labelling: Codes) -> Floats:
+        """What scores without weights add to a labelling of these sequences, [last - first]."""
+        out = np.zeros(self._data.num_sequences)
+        score_labellings(first, last, self._data.problem, fixed, self._data.ragged(labelling), out)
+        return out[first:last]
 
     def _other_states(self, labellings: Codes, rank: Ints, sequence: Ints) -> tuple[Ints, Ints]:
         """What each of these labellings is known by (see `Cuts`): offsets [n+1], and states other than those of y*."""

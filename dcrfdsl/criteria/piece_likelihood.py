@@ -76,7 +76,7 @@ from ..semantics import (
 )
 from .batches import SentenceBatches
 from .criterion import Clamped, Criterion, SummedCriterion
-from .likelihood import Likelihood, build_weighted, clamped_by, known_counts
+from .likelihood import Likelihood, build_weighted, clamped_by, known_counts, known_fixed
 from .penalties import Penalty
 from .training_problem import TrainingProblem
 
@@ -127,11 +127,11 @@ class LargePieces(Criterion):
         tokens = problem.token_importance(settings)
         factor = None if tokens is None else instance_importance(sentences, self.pieces, tokens).value
         partly, method = self._partly(problem, instance), weighted(PieceInstanceMethod(known, exact), known, factor)
-        gold_counts, self._impossible = _counts(Clamped(known, method, ~partly))
+        gold_counts, fixed, self._impossible = _counts(Clamped(known, method, ~partly))
         clamped = Clamped(known, method, partly) if partly.any() else None
         free_method = weighted(PieceInstanceMethod(free, exact), free, factor)
         nothing = Penalty.none(len(model.weight))
-        self._instances = Likelihood(free, free_method, gold_counts, nothing, problem.workers, clamped)
+        self._instances = Likelihood(free, free_method, gold_counts, nothing, problem.workers, clamped, fixed=fixed)
 
     def _partly(self, problem: TrainingProblem, instance: Ints) -> Mask:
         """Whether some variable of each instance is not known, [n]; variables that it conditions on do not matter."""
@@ -170,8 +170,9 @@ class LargePieces(Criterion):
         return self._sentences((*self._impossible, *self._instances.contradictions()))
 
 
-def _counts(clamped: Clamped) -> tuple[Floats, tuple[int, ...]]:
-    """Feature counts [W'] of the instances that `clamped` runs, which are wholly known; and the impossible instances.
+def _counts(clamped: Clamped) -> tuple[Floats, Floats, tuple[int, ...]]:
+    """Feature counts [W'] of the instances that `clamped` runs, which are wholly known, what scores without weights add
+    to each instance, and the impossible instances.
 
     Only one labelling is left, so expectations are its counts, at any weights.
     """
@@ -182,7 +183,7 @@ def _counts(clamped: Clamped) -> tuple[Floats, tuple[int, ...]]:
     for begin, end in clamped.runs(0, data.num_sequences):
         clamped.method.expectations(potentials, begin, end, out, counts, cells)
     add_bias_gradient(data.bindings, cells, counts)
-    return counts, out.summary().impossible
+    return counts, np.where(np.isfinite(out.log_z), out.log_z, 0.0), out.summary().impossible
 
 
 # the losses of pieces -------------------------------------------------------------------------------------------------
@@ -387,8 +388,9 @@ def _whole(problem: TrainingProblem, settings: TrainSettings, template: PieceTem
         clique_weights = problem.parameters.of_clique(clique)
         counts[clique_weights] = gold_counts[clique_weights]
     build = partial(build_weighted, inference.build, factor)
-    clamped = clamped_by(replace(part, gold=problem.gold), inference, build)
-    return Likelihood(data, build(data), counts, penalty, problem.workers, clamped, factor=factor)
+    known = replace(part, gold=problem.gold)
+    clamped, fixed = clamped_by(known, inference, build), known_fixed(known, factor)
+    return Likelihood(data, build(data), counts, penalty, problem.workers, clamped, factor=factor, fixed=fixed)
 
 
 # pieces that share no weight ------------------------------------------------------------------------------------------

@@ -25,6 +25,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..foundation import Codes, Floats
+from ..graph import scaled_weights
 from ..inference import METHODS, Expectations, RunStatus, run_decoding, run_inference, score_sequences
 from ..kernels.chain import LARGEST, Smoothing
 from ..semantics import MceSettings, TrainSettings
@@ -33,6 +34,8 @@ from .error_counts import ErrorCounts, smoothed, smoothing_of
 from .run_sums import GradientAccumulator
 from .training_problem import ResolvedInference, TrainingProblem
 from .wrong_labelling_sums import WrongLabellingSums, finite_or_zero
+
+TINY = 1e-300  # a factor that makes all scores alike, but for -inf
 
 
 class _ScoreDerivatives(NamedTuple):
@@ -126,12 +129,13 @@ class SoftSequenceCounter:
         self._settings, self._smoothing = settings.criterion, smoothing_of(settings.criterion)
         factor = problem.sentence_importance(settings)
         self._factor: Floats | float = 1.0 if factor is None else factor
-        self._sums = WrongLabellingSums(problem, inference)
+        self._graph, self._sums = problem.graph, WrongLabellingSums(problem, inference)
         self.num_spans = self._sums.num_sequences
         self._log_mean: Floats | float = 0.0
         if self._settings.normalise:
             # log A: d = 0 where all labellings score the same. Latent states cancel out.
-            self._log_mean = -finite_or_zero(self._sums.log_ratios(np.zeros(problem.parameters.num_weights))[0])
+            alike = scaled_weights(problem.graph, np.zeros(problem.parameters.num_weights), TINY)
+            self._log_mean = -finite_or_zero(self._sums.log_ratios(alike)[0])
 
     @property
     def status(self) -> RunStatus:
@@ -140,15 +144,16 @@ class SoftSequenceCounter:
 
     def count(self, weights: Floats) -> ErrorCounts:
         psi, sums = self._settings.psi, self._sums
-        ratios = sums.log_ratios(psi * weights)
+        scaled = scaled_weights(self._graph, weights, psi)
+        ratios = sums.log_ratios(scaled)
         above = (ratios[0] + self._log_mean) / psi
         if self._settings.measure != "difference":
             value, slope = (self._factor * each for each in smoothed(self._smoothing, above))
-            gradient = sums.differences(psi * weights, ratios, np.where(np.isneginf(above), 0.0, slope))
+            gradient = sums.differences(scaled, ratios, np.where(np.isneginf(above), 0.0, slope))
             return ErrorCounts(float(value.sum()), 0.0, gradient, np.zeros(len(weights)))
         log_p = -sums.log_free_ratios(weights)
         p, best = np.exp(log_p), np.exp(np.minimum(log_p + above, LARGEST))
         value, slope = (self._factor * each for each in smoothed(Smoothing(*self._smoothing[:3], False), best - p))
-        gradient = sums.differences(psi * weights, ratios, slope * best)
+        gradient = sums.differences(scaled, ratios, slope * best)
         gradient += sums.free_differences(weights, slope * (p - best))
         return ErrorCounts(float(value.sum()), 0.0, gradient, np.zeros(len(weights)))

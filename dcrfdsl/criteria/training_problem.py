@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
@@ -27,6 +28,7 @@ from ..inference import (
     choose_method,
     largest_table,
     parts_by_width,
+    score_sequences,
     stage_guide,
 )
 from ..semantics import ExactSettings, MeanFieldSettings, MethodSettings, ModelSpec, TrainSettings, inference_settings
@@ -92,6 +94,16 @@ class TrainingProblem:
     def labelling(self) -> Ints32:
         """The known states of all variables, see `BoundData.labelling_off`; negative where unknown."""
         return self.gold.codes.T.ravel()
+
+    @cached_property
+    def fixed_scores(self) -> Floats:
+        """What scores without weights add to each known labelling, [S]; 0 where a label is not known."""
+        complete = self.gold.complete_sentences(self.sentence_off)
+        if not self.graph.has_fixed_scores:
+            return np.zeros(len(complete))
+        data = self.bind_plain(programs=False)
+        potentials = data.potentials(np.zeros(self.parameters.num_weights))
+        return np.where(complete, score_sequences(data, self.labelling, potentials, self.workers), 0.0)
 
     def labels_named(self, names: Sequence[str]) -> list[int]:
         """The variables of these labels; without names, of all labels."""

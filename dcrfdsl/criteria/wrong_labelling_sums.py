@@ -104,7 +104,10 @@ class WrongLabellingSums:
         """log Z_i and g(y_i), [S] each."""
         log_z, status = self._all.log_z(weights, np.ones(self.num_sequences, np.bool_))
         self.status = self.status + status
-        right = self.gold.times(weights)
+        factor = weights[self._all.data.num_weights :]  # see `scaled_weights`
+        right = self.gold.times(weights) + (
+            self._problem.fixed_scores * factor if len(factor) else self._problem.fixed_scores
+        )
         if self._known is not None:
             known, _ = self._known.log_z(weights, self._partly)
             right = np.where(self._partly, known, right)

@@ -78,6 +78,7 @@ from .parameters import (
     join_parameters as join_parameters,
     learn_parameters as learn_parameters,
     placed_counts as placed_counts,
+    scaled_weights as scaled_weights,
 )
 from .piece_instances import (
     PieceTemplate as PieceTemplate,

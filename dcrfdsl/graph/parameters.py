@@ -231,6 +231,14 @@ def _code_potentials(template: CliqueTemplate) -> foundation.Floats:
     return np.where(table, 0.0, -np.inf) if table.dtype == np.bool_ else table.astype(np.float64)
 
 
+def scaled_weights(graph: ModelGraph, weights: foundation.Floats, factor: float) -> foundation.Floats:
+    """Weights [W] whose scores are `factor` times as large. Where the graph has scores without weights, the factor
+    follows, [W + 1], by which potentials scale those.
+    """
+    scaled = factor * weights
+    return np.append(scaled, factor) if graph.has_fixed_scores else scaled
+
+
 def fixed_weights(graph: ModelGraph) -> foundation.Floats:
     """The log potentials of the entries of codes, in the order of `Parameters.bindings`. They are not trained. Those of
     given scores are 1: the scores are the values of their features.

@@ -168,6 +168,13 @@ class ModelGraph:
         """The hard constraints that read observations, and given scores, in the order of their feature sets."""
         return [template for template in self.templates if template.num_codes]
 
+    @property
+    def has_fixed_scores(self) -> bool:
+        """Whether something without a weight adds to scores, and does not only forbid."""
+        return any(
+            one.given is not None or (one.coded is not None and one.coded.dtype != np.bool_) for one in self.coded
+        )
+
     def rows_of_lengths(self, rows: Sequence[FeatureRows], sentence_off: Offsets) -> tuple[FeatureRows, ...]:
         """The rows of segments by their lengths, if the model has segments: they follow all other rows.
 

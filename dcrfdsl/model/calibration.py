@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from itertools import accumulate, pairwise
 from typing import Generic, NamedTuple, TypeVar, overload
 
@@ -28,6 +28,7 @@ from ..foundation import (
     require_whole,
     spelling_remedy,
 )
+from ..graph import scaled_weights
 from ..inference import Workers
 from ..metrics import AMBIGUOUS, Evaluation, Reliability, best_temperature, isotonic_fit, known_segments, reliability_of
 from ..semantics import Case, LabelDiagrams, has_segments
@@ -308,12 +309,12 @@ class ModelCalibration(Generic[Model]):
 
     def _tempered(self, corpus: Corpus, threads: int | None) -> Calibration:
         """The best temperature, and the log-likelihoods before and after. DcrfError if there is no best one."""
-        scores, weights = ModelScores(self.model), self.model.weights
+        scores, weights = ModelScores(self.model), partial(scaled_weights, self.model.graph, self.model.weights)
         scores.require_log_z("no probability")
         log_probabilities = scores.gold_log_probabilities(corpus, Workers(threads))
-        temperature = best_temperature(lambda tau: float(log_probabilities(tau * weights).sum()))
-        before = log_probabilities(weights)
-        after = before if temperature in NO_TEMPERATURE else log_probabilities(temperature * weights)
+        temperature = best_temperature(lambda tau: float(log_probabilities(weights(tau)).sum()))
+        before = log_probabilities(self.model.weights)
+        after = before if temperature in NO_TEMPERATURE else log_probabilities(weights(temperature))
         why = NO_TEMPERATURE.get(temperature) if len(before) else "the model can give its labels to no sentence"
         if why is not None:
             message = f"probabilities cannot be calibrated on `{corpus.file}`: {why}"

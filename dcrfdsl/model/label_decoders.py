@@ -17,6 +17,7 @@ from functools import partial
 import numpy as np
 
 from ..foundation import Codes, Floats, data_error
+from ..graph import scaled_weights
 from ..inference import (
     Ballots,
     Decoded,
@@ -153,7 +154,11 @@ def _tempered(predictor: Predictor, weights: Floats, temperature: float) -> Floa
     if temperature == 1.0:
         return weights
     constant = predictor.constant_weights
-    return constant[1] if constant and weights is constant[0] else temperature * weights
+    return (
+        constant[1]
+        if constant and weights is constant[0]
+        else scaled_weights(predictor.structure.graph, weights, temperature)
+    )
 
 
 # several labellings ---------------------------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ import numpy as np
 from ..data import Corpus, EncodedLabels
 from ..features import FeatureExtractor
 from ..foundation import Floats, cached_property, require_whole
-from ..graph import ModelGraph, Parameters
+from ..graph import ModelGraph, Parameters, scaled_weights
 from ..inference import NBest, RunStatus, Samples, Workers
 from ..optimizers import Voters
 from ..semantics import ModelSpec, decoding, stage_settings
@@ -123,8 +123,12 @@ class PredictingModel:
 
     @cached_property
     def probability_weights(self) -> Floats:
-        """The weights [W] times the temperature: their scores are log-probabilities, up to a constant."""
-        return self.weights if self.temperature == 1.0 else self.temperature * self.weights
+        """The weights [W] times the temperature: their scores are log-probabilities, up to a constant. The temperature
+        follows them, [W + 1], where it scales scores without weights.
+        """
+        if self.temperature == 1.0:
+            return self.weights
+        return scaled_weights(self.graph, self.weights, self.temperature)
 
     # `given` are labels known beforehand: the methods condition on them, so every labelling agrees with them.
 

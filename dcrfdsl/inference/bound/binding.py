@@ -225,9 +225,12 @@ class BoundData:
         return self.packing.cell_of[: self.num_weights] if self.packing is not None else np.arange(self.num_weights)
 
     def potentials(self, weights: Floats, cells: Floats | None = None) -> tables.Potentials:
-        """The potentials at `weights` [W]. `cells`: the array of potentials that are no longer needed, to be reused."""
+        """The potentials at `weights` [W], or [W + 1] as `scaled_weights` makes them. `cells`: the array of potentials
+        that are no longer needed, to be reused.
+        """
         if len(self.fixed):
-            weights = np.concatenate([weights, self.fixed])
+            factor = weights[self.num_weights :]
+            weights = np.concatenate([weights[: self.num_weights], self.fixed * factor if len(factor) else self.fixed])
         log_base = tables.base_tables(weights, self.bindings, self.hard)
         linear = tables.exponentiate_base(log_base, self.kinds)
         if self.packing is not None:
