@@ -16,6 +16,7 @@ from typing import Literal, NamedTuple
 from ...foundation import Span
 from ...syntax import NUMERIC, CliqueSpec, Cross, Feature, FeatureGroup, Latent, Memory, Reference, View
 from ..schema import ModelSpec, shift_of_site
+from .given_scores import has_offset
 
 Order = Literal["declared", "reverse"]
 
@@ -72,6 +73,10 @@ def _hidden(spec: ModelSpec) -> Iterator[Obstacle]:
 
 
 def _features(spec: ModelSpec, clique: CliqueSpec) -> Iterator[Obstacle]:
+    for given in filter(has_offset, clique.features):
+        message = f"`hmm` counts probabilities, and `{clique.label}` adds scores that are given"
+        yield Obstacle(given.span, message, "no count", "train by `likelihood`, or leave it out")
+        return
     listed = [feature for feature in clique.features if feature != Reference(name="bias")]
     if len(clique.sites) > 1:
         if listed:
