@@ -65,7 +65,6 @@ def run_side_by_side(
     threads of `work` are divided among processes of ours. DcrfError where a process is lost, in the words of `lost`.
     """
     if isinstance(jobs, Executor):
-        calls: list[Callable[[], Future[_Done[Result] | None]]]
         calls = [partial(jobs.submit, _run, work, task) for task in tasks]
         yield from _results(calls, len(tasks), should_stop, lost)
         return
