@@ -1,2 +1,4 @@
+from .logit_decoder import Decoder as Decoder
 from .spacy_component import SpacyTagger as SpacyTagger, make_tagger as make_tagger
 from .spacy_documents import corpus_from_docs as corpus_from_docs
+from .transformers_pipeline import SegmentPipeline as SegmentPipeline

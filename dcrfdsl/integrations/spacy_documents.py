@@ -257,7 +257,7 @@ def corpus_from_docs(
     >>> doc = spacy.blank("en")("9 Bath Lane")
     >>> doc.set_ents([doc.char_span(0, 11, "STREET")])
     >>> corpus_from_docs([doc], "address.dcrf").columns["part"].values
-    ('B-STREET', 'I-STREET')
+    ['B-STREET', 'I-STREET']
     """
     spec = as_resolved(template, "template").require(unchecked=True)
     own: dict[str, str] = {}

@@ -27,6 +27,7 @@ from dcrfdsl.model.prediction import Prediction
 from dcrfdsl.sklearn import CRF, InputError, SequenceTagger
 from dcrfdsl.template.builder_terms import Clique, Constant, Lexicon
 from dcrfdsl.training import CrossValidation, Fold
+from dcrfdsl.transformers import Decoder
 
 ROOT = next(folder for folder in Path(__file__).parents if (folder / "pyproject.toml").exists())
 PUBLIC = {
@@ -37,7 +38,7 @@ PUBLIC = {
 RETURNED = (
     Corpus, InternedColumn, NumericColumn, Diagnostic, Prediction, RunStatus, NBest, Samples, TrainingRecord,
     Reliability, Confidence, Annotation, EventProbability, SegmentConfidence, Clique, Constant, Lexicon,
-    CRF, InputError, SequenceTagger, CrossValidation, Fold, LabelTables, ClassScores, Confusion,
+    CRF, InputError, SequenceTagger, CrossValidation, Fold, LabelTables, ClassScores, Confusion, Decoder,
 )  # fmt: skip
 CLASSES = {kind.__name__: kind for kind in (*PUBLIC.values(), *RETURNED) if isinstance(kind, type)}
 FUNCTIONS = {name: value for name, value in PUBLIC.items() if inspect.isfunction(value)}
@@ -111,7 +112,7 @@ def test_help_prints() -> None:
     assert [name for name, value in {**CLASSES, **FUNCTIONS}.items() if name not in pydoc.render_doc(value)] == []
 
 
-@pytest.mark.parametrize("room", ["sklearn", "spacy", "crfsuite", "export", "convert"])
+@pytest.mark.parametrize("room", ["sklearn", "spacy", "transformers", "crfsuite", "export", "convert"])
 def test_the_reference_has_every_name_of_a_room_for_users(room: str) -> None:
     page = (ROOT / "docs/reference/python.md").read_text(encoding="utf-8")
     names = set(importlib.import_module(f"dcrfdsl.{room}").__all__)

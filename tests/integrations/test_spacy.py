@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 import pickle
 import tomllib
 from importlib import import_module
@@ -294,3 +295,9 @@ def test_what_a_component_writes_reads_back(path: str, model: TrainedModel) -> N
     assert model.evaluate(corpus)["segments(part).f1"] == 1.0
     with pytest.raises(DcrfError, match="no label `prt`"):
         corpus_from_docs(docs, model.spec, labels={"prt": "tag"})
+
+
+def test_the_example_of_the_help_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT / "examples/address")
+    test = doctest.DocTestFinder().find(corpus_from_docs, globs={"corpus_from_docs": corpus_from_docs})[0]
+    assert len(test.examples) > 2 and doctest.DocTestRunner().run(test).failed == 0

@@ -123,7 +123,7 @@ OTHERS = {"spacy", "transformers", "torch", "jax"}  # libraries whose pipelines 
         ("dcrfdsl.cli", {"numpy", "numba", "pydantic", "lark", "rich"}),
         ("dcrfdsl.cli.template_commands, dcrfdsl.syntax", {"numpy", "numba", "pydantic"}),
         ("dcrfdsl.semantics.checks.checker, dcrfdsl.semantics.resolve.resolution", {"numba", "scipy", "networkx"}),
-        ("dcrfdsl, dcrfdsl.cli, dcrfdsl.spacy", OTHERS),
+        ("dcrfdsl, dcrfdsl.cli, dcrfdsl.spacy, dcrfdsl.transformers", OTHERS),
         ("dcrfdsl.model", {"scipy.optimize", "networkx", "sklearn"}),  # numba itself loads a part of scipy
     ],
 )

@@ -1,0 +1,438 @@
+"""Scores of a token classifier to legal segments with probabilities: `Decoder(id2label=config.id2label)`.
+
+    logits [B, T, K] -> scores of words -> a model that adds them (`offset`) and allows legal moves -> segments
+
+It needs neither torch nor transformers: logits are arrays, or tensors of torch. How the scores of a word are made of
+those of its pieces follows `TokenClassificationPipeline` of transformers (`first`, `average`, `max`). Not here: that
+pipeline (`transformers_pipeline`), learning moves (`training`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from ..data import Corpus, corpus_from_rows
+from ..foundation import (
+    Diagnostic,
+    Floats,
+    Table,
+    data_error,
+    json_text,
+    quoted_names,
+    require_list,
+    warn_of,
+)
+from ..inference import Workers
+from ..model import Prediction, Predictor, TrainedModel
+from ..semantics import has_segments, load_text, spare_columns, split_mark, split_state
+from ..training import Template, fit
+
+Names: TypeAlias = Mapping[int, str] | Mapping[str, str] | Sequence[str]
+Units: TypeAlias = list[list[int]]  # of each word, the numbers of its pieces
+
+
+class FoundSegment(NamedTuple):
+    """A segment of words `first` to `last`, from 0, and the probability that exactly this one is there."""
+
+    type: str
+    first: int
+    last: int
+    probability: float
+
+
+def _softmax(logits: Floats) -> Floats:
+    shifted = np.exp(logits - logits.max(axis=1, keepdims=True))
+    return np.asarray(shifted / shifted.sum(axis=1, keepdims=True), np.float64)
+
+
+def _log_average(logits: Floats) -> Floats:
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.log(_softmax(logits).mean(axis=0)), np.float64)
+
+
+# The scores [K] of a word from those [pieces, K] of its pieces.
+PIECES: Table[Callable[[Floats], Floats]] = Table(
+    "way to make scores of words",
+    {
+        "first": lambda logits: logits[0],
+        "average": _log_average,
+        "max": lambda logits: logits[_softmax(logits).max(axis=1).argmax()],
+    },
+)
+
+
+class Decoder:
+    """Turns the logits of a token classifier into legal segments with probabilities.
+
+    template: that adds the logits by `offset`: in any form that `dcrfdsl.fit` takes, if it learns nothing, or a
+        `TrainedModel`. By default one is made of `id2label`: it adds the logits and allows the moves of the scheme.
+    id2label: the label of each logit, as `model.config.id2label`: marks of `bio`, `bioes`, `bilou` or `bmes` and `O`,
+        or types alone, of which each run is a segment.
+    pieces: whose scores a word has, where `word_ids` tells the pieces of words: of the `first` one, as most networks
+        are trained; the log of the `average` probability; or of the one that is surest, `max`.
+    threads: to compute with; by default `DCRFDSL_THREADS`, else all cores.
+    model: the `TrainedModel`, which can be saved, calibrated and explained.
+
+    Raises DcrfError for labels that are not the states of the template.
+
+    >>> import numpy as np
+    >>> from dcrfdsl.transformers import Decoder
+    >>> decode = Decoder(id2label=["O", "B-PER", "I-PER"])
+    >>> logits = np.array([[0.0, 0.1, 2.0], [0.2, 0.0, 1.5], [3.0, 0.0, 0.0]])
+    >>> decode.labels(logits)
+    ['B-PER', 'I-PER', 'O']
+    >>> (one,) = decode(logits, "Ada Lovelace wrote", offset_mapping=[(0, 3), (4, 12), (13, 18)])
+    >>> one["entity_group"], one["word"], 0.0 < one["score"] < 1.0
+    ('PER', 'Ada Lovelace', True)
+    """
+
+    def __init__(
+        self,
+        template: Template | TrainedModel | None = None,
+        id2label: Names | None = None,
+        *,
+        pieces: str = "first",
+        threads: int | None = None,
+    ):
+        if pieces not in PIECES:
+            message = f"`{pieces}` is no way to make scores of words"
+            raise data_error("unknown-method", message, help=f"the ways are {_few(tuple(PIECES))}")
+        self._pieces = PIECES[pieces]
+        self._threads = threads
+        names = None if id2label is None else _names(id2label)
+        if isinstance(template, TrainedModel):
+            self.model = template
+        elif template is not None:
+            self.model = fit(template, threads=threads)
+        elif names is not None:
+            self.model = fit(load_text(_template_of(names), "<id2label>"), threads=threads)
+        else:
+            raise TypeError("`Decoder` takes a template, or `id2label`, or both")
+        self._label, self._column, self._words = _columns_of(self.model)
+        self._states = self.model.states[self._label]
+        self.names = self._states if names is None else names
+        self._state_of = [_state_of(name, self._states) for name in self.names]
+        strange = [name for name, state in zip(self.names, self._state_of, strict=True) if state is None]
+        if strange:
+            message = f"`id2label` has {_few(strange)}, and the states of the template are {_few(self._states)}"
+            raise data_error("bad-argument", message, help="declare the labels of the network as the template's states")
+
+    # calls ------------------------------------------------------------------------------------------------------------
+
+    def __call__(
+        self,
+        logits: Any,
+        texts: Any,
+        *,
+        word_ids: Any = None,
+        offset_mapping: Any = None,
+        special_tokens_mask: Any = None,
+    ) -> list[Any]:
+        """The segments of texts, as `TokenClassificationPipeline` gives them: a list of dicts for each text.
+
+        logits: [B, T, K], or a list of arrays [T, K]; of one text [T, K]. Tensors of torch will do.
+        texts: one text for each, or its list of words; of one text that itself.
+        word_ids: of each text, for each piece the number of its word or None, as `encoding.word_ids(i)`. Labels are
+            decided for words then, else for pieces.
+        offset_mapping: of each text, for each piece its first character and the last one, excluded. Not needed where
+            texts are lists of words.
+        special_tokens_mask: of each text, for each piece whether it is no part of the text, such as padding. Without
+            it, that are the pieces without a word, or without a character.
+
+        A dict has `entity_group`, `score` (the probability that exactly this segment is there), `word` (its text),
+        `start` and `end`, characters of the text; of a list of words, of these joined by spaces. Raises DcrfError where
+        arguments do not fit each other. A text that no legal labelling fits is a DcrfWarning and has no segments.
+        """
+        batch = _Batch.of(logits, len(self.names), word_ids, offset_mapping, special_tokens_mask)
+        texts = list(texts) if batch.is_several else [texts]
+        batch.require_length(texts, "texts")
+        units = batch.units()
+        places = [_places(text, *batch.of_text(n), units[n]) for n, text in enumerate(texts)]
+        words = [[whole[start:end] for start, end in of_words] for whole, of_words in places]
+        scores = [self.word_scores(*of_text) for of_text in zip(batch.logits, units, strict=True)]
+        answers: list[Any] = []
+        for (whole, of_words), found in zip(places, self.segments(scores, words), strict=True):
+            spans = [(one, of_words[one.first][0], of_words[one.last][1]) for one in found]
+            answers.append([_answer(one, whole[start:end], start, end) for one, start, end in spans])
+        return answers if batch.is_several else list(answers[0])
+
+    def labels(
+        self, logits: Any, *, words: Any = None, word_ids: Any = None, special_tokens_mask: Any = None
+    ) -> list[Any]:
+        """The legal labels of words, as `id2label` names them: a list for each text, or one for one text.
+
+        logits, word_ids, special_tokens_mask: as in a call. Without `word_ids` each piece is a word.
+        words: of each text, if the template reads them.
+
+        Words without a piece, as those behind the last one that a network takes, have no label.
+        """
+        batch = _Batch.of(logits, len(self.names), word_ids, None, special_tokens_mask)
+        units = batch.units()
+        scores = [self.word_scores(*of_text) for of_text in zip(batch.logits, units, strict=True)]
+        _, prediction, off = self._decoded(scores, self._batch_words(words, batch))
+        name_of = {state: name for name, state in zip(self.names, self._state_of, strict=True)}
+        texts = [] if prediction is None else [name_of[state] for state in prediction.texts(self._label)]
+        answers: list[Any] = [texts[start:end] for start, end in pairwise(off)]
+        return answers if batch.is_several else list(answers[0])
+
+    def corpus(
+        self,
+        logits: Any,
+        labels: Any = None,
+        *,
+        words: Any = None,
+        word_ids: Any = None,
+        special_tokens_mask: Any = None,
+    ) -> Corpus:
+        """The scores of words as a corpus: to learn moves, to calibrate and evaluate by gold labels.
+
+        logits, words, word_ids, special_tokens_mask: as for `labels`.
+        labels: the gold label of each word of each text, as `id2label` names them; by default there are none.
+
+        Lines are numbers of texts. Raises DcrfError where arguments do not fit each other.
+
+        >>> import numpy as np
+        >>> from dcrfdsl.transformers import Decoder
+        >>> decode = Decoder(id2label=["O", "B-PER", "I-PER"])
+        >>> dev = decode.corpus([np.eye(3), np.eye(1, 3)], [["O", "B-PER", "I-PER"], ["O"]])
+        >>> decode.model.evaluate(dev)["segments(tag).f1"]
+        1.0
+        """
+        batch = _Batch.of(logits, len(self.names), word_ids, None, special_tokens_mask)
+        scores = [self.word_scores(*of_text) for of_text in zip(batch.logits, batch.units(), strict=True)]
+        gold = None
+        if labels is not None:
+            gold = list(labels) if batch.is_several else [labels]
+            batch.require_length(gold, "labels")
+            gold = [[_state_of(name, self._states) or name for name in names] for names in gold]
+        return self._corpus(scores, self._batch_words(words, batch), gold)
+
+    def _batch_words(self, words: Any, batch: _Batch) -> list[Sequence[str]] | None:
+        if words is None:
+            return None
+        listed = list(words) if batch.is_several else [words]
+        batch.require_length(listed, "words")
+        return listed
+
+    # steps, which the pipeline takes too ------------------------------------------------------------------------------
+
+    def word_scores(self, logits: Floats, units: Units) -> Floats:
+        """The scores of words, [words, K], from the logits [T, K] of their pieces."""
+        return np.array([self._pieces(logits[unit]) for unit in units], np.float64).reshape(len(units), logits.shape[1])
+
+    def segments(self, scores: Sequence[Floats], words: Sequence[Sequence[str]]) -> list[list[FoundSegment]]:
+        """The segments of each text, from left to right.   scores: [words, K] of each.   words: their texts."""
+        if not has_segments(self._states):
+            message = f"the states of `{self._label}` mark no segments: {_few(self._states)}"
+            raise data_error("bad-argument", message, help="ask for `labels`, or declare it `in bio(…)`")
+        predictor, prediction, off = self._decoded(scores, words)
+        found: list[list[FoundSegment]] = [[] for _ in scores]
+        if predictor is None or prediction is None:
+            return found
+        calibration = self.model.calibration
+        parts = calibration.probabilities_of(predictor, prediction, ("segments",), Workers(self._threads))
+        segments, types = parts.segments[self._label]
+        sure = parts.probabilities["segments", self._label]
+        text = np.searchsorted(off, segments.start, side="right") - 1
+        for n, start, end, kind, p in zip(
+            text.tolist(), segments.start.tolist(), segments.end.tolist(), segments.kind.tolist(), sure.tolist(),
+            strict=True,
+        ):  # fmt: skip
+            if np.isfinite(p):
+                found[n].append(FoundSegment(types[kind], start - off[n], end - off[n], p))
+        return found
+
+    def _decoded(
+        self, scores: Sequence[Floats], words: Sequence[Sequence[str]] | None
+    ) -> tuple[Predictor | None, Prediction | None, list[int]]:
+        """The corpus bound to the model, its labels, and of each text the number of its first word."""
+        off = np.concatenate([[0], np.cumsum([len(rows) for rows in scores])]).astype(np.int64).tolist()
+        if not off[-1]:
+            return None, None, off
+        corpus = self._corpus(scores, words, None)
+        predictor = self.model.prepare(corpus)
+        prediction = self.model.predict(predictor, threads=self._threads)
+        if impossible := list(prediction.status.impossible):
+            numbers = corpus.token_line[corpus.sentence_off[impossible]].tolist()
+            message = f"no legal labelling fits the scores of text {', '.join(map(str, numbers[:10]))}, from 1"
+            warn_of([Diagnostic("no-labelling", message, severity="warning")], depth=4)
+        return predictor, prediction, off
+
+    def _corpus(
+        self, scores: Sequence[Floats], words: Sequence[Sequence[str]] | None, gold: list[list[str]] | None
+    ) -> Corpus:
+        at, rows = [self._states.index(state or "") for state in self._state_of], []
+        for n, of_names in enumerate(scores):
+            of_states = np.full((len(of_names), len(self._states)), -np.inf)
+            of_states[:, at] = of_names
+            row: dict[str, Any] = {self._column: of_states}
+            if self._words is not None:
+                if words is None:
+                    message = f"the template reads the words, column `{self._words}`"
+                    raise data_error("missing-column", message, help="pass them: `words = [[…], …]`")
+                row[self._words] = list(words[n])
+            if gold is not None:
+                row[self._label] = gold[n]
+            rows.append(row)
+        assert self.model.spec.data is not None
+        optional = (*(() if gold is not None else (self._label,)), *spare_columns(self.model.spec))
+        return corpus_from_rows(rows, self.model.spec.data, optional=optional)
+
+
+# arguments ------------------------------------------------------------------------------------------------------------
+
+
+class _Batch(NamedTuple):
+    """The arguments of a call, of several texts or of one."""
+
+    is_several: bool
+    logits: list[Floats]  # of each text [T, K]
+    word_ids: list[Any] | None
+    offsets: list[Any] | None
+    special: list[Any] | None
+
+    @classmethod
+    def of(cls, logits: Any, num_names: int, word_ids: Any, offset_mapping: Any, special_tokens_mask: Any) -> _Batch:
+        """TypeError or DcrfError where they do not fit each other."""
+        if isinstance(logits, list | tuple):
+            is_several, every = True, [_array(one) for one in logits]
+        else:
+            whole = _array(logits)
+            is_several, every = whole.ndim != 2, list(whole) if whole.ndim == 3 else [whole]
+        for n, one in enumerate(every):
+            if one.ndim != 2 or one.shape[1] != num_names:
+                message = f"logits of text {n + 1} have the shape {list(one.shape)}, expected [pieces, {num_names}]"
+                raise data_error("bad-argument", message, help="give [B, T, K], or a list of [T, K], K as `id2label`")
+        given = []
+        for value in (word_ids, offset_mapping, special_tokens_mask):
+            given.append(None if value is None else list(value) if is_several else [value])
+        batch = cls(is_several, every, *given)
+        for values, name in zip(given, ("word_ids", "offset_mapping", "special_tokens_mask"), strict=True):
+            if values is None:
+                continue
+            batch.require_length(values, name)
+            for n, (of_text, one) in enumerate(zip(values, every, strict=True)):
+                if len(of_text) != len(one):
+                    message = f"`{name}` of text {n + 1} has {len(of_text)} entries, and its logits {len(one)} pieces"
+                    raise data_error("bad-argument", message, help="give one a piece, padding too")
+        return batch
+
+    def require_length(self, values: Sequence[Any], name: str) -> None:
+        """DcrfError unless there is one value for each text."""
+        if len(values) != len(self.logits):
+            message = f"`{name}` are of {len(values)} texts, and `logits` of {len(self.logits)}"
+            raise data_error("bad-argument", message, help=f"give `{name}` of each text")
+
+    def of_text(self, n: int) -> tuple[Any, Any]:
+        """Numbers of words and offsets of a text, None for those that are not given."""
+        return (
+            None if self.word_ids is None else self.word_ids[n],
+            None if self.offsets is None else [tuple(map(int, pair)) for pair in self.offsets[n]],
+        )
+
+    def units(self) -> list[Units]:
+        """Of each text the pieces of its words."""
+        return [self._units_of(n) for n in range(len(self.logits))]
+
+    def _units_of(self, n: int) -> Units:
+        word_ids, offsets = self.of_text(n)
+        special = [False] * len(self.logits[n]) if self.special is None else [bool(one) for one in self.special[n]]
+        kept = [t for t, is_special in enumerate(special) if not is_special]
+        if word_ids is not None:
+            pieces: dict[int, list[int]] = {}
+            for t in kept:
+                if word_ids[t] is not None:
+                    pieces.setdefault(int(word_ids[t]), []).append(t)
+            return list(pieces.values())
+        return [[t] for t in kept if offsets is None or offsets[t][0] < offsets[t][1]]
+
+
+def _array(values: Any) -> Floats:
+    """An array of floats from an array, nested lists, or a tensor of torch, on any device and of any precision."""
+    detach = getattr(values, "detach", None)
+    return np.asarray(values if detach is None else detach().cpu().double().numpy(), np.float64)
+
+
+def _places(text: Any, word_ids: Any, offsets: Any, units: Units) -> tuple[str, list[tuple[int, int]]]:
+    """The whole text, and the characters of each word."""
+    if not isinstance(text, str):
+        require_list(text, "texts", "a text, or the list of its words")
+        if word_ids is None:
+            raise data_error("bad-argument", "the texts are lists of words", help="pass `word_ids`, or the texts")
+        ends = np.cumsum([len(word) + 1 for word in text])  # joined by spaces
+        words = [int(word_ids[unit[0]]) for unit in units]
+        return " ".join(text), [(int(ends[w]) - len(text[w]) - 1, int(ends[w]) - 1) for w in words]
+    if offsets is None:
+        message = "without `offset_mapping` it is not known where in the text a piece is"
+        remedy = "call the tokenizer with `return_offsets_mapping=True`, or ask for `labels` alone"
+        raise data_error("bad-argument", message, help=remedy)
+    return text, [(min(offsets[t][0] for t in unit), max(offsets[t][1] for t in unit)) for unit in units]
+
+
+def _answer(found: FoundSegment, text: str, start: int, end: int) -> dict[str, Any]:
+    return {"entity_group": found.type, "score": found.probability, "word": text, "start": start, "end": end}
+
+
+# labels and templates -------------------------------------------------------------------------------------------------
+
+
+def _names(id2label: Names) -> tuple[str, ...]:
+    """The names in the order of the logits. DcrfError unless these are numbered 0, 1, … and differ."""
+    if isinstance(id2label, Mapping):
+        by_number = {int(number): name for number, name in id2label.items()}
+        if sorted(by_number) != list(range(len(by_number))):
+            message = f"`id2label` has the numbers {', '.join(map(str, sorted(by_number)[:10]))}, expected 0, 1, …"
+            raise data_error("bad-argument", message, help="name the label of each logit")
+        names = tuple(by_number[number] for number in range(len(by_number)))
+    else:
+        require_list(id2label, "id2label", "the label of each logit")
+        names = tuple(id2label)
+    twice = [name for name in names if names.count(name) > 1]
+    if twice or not names:
+        message = f"`id2label` has `{twice[0]}` twice" if twice else "`id2label` names no label"
+        raise data_error("bad-argument", message, help="name the label of each logit")
+    return names
+
+
+def _state_of(name: str, states: Sequence[str]) -> str | None:
+    """The state that a label of the network stands for: a type alone is I-X of `iob1`, whose runs are segments."""
+    return next((state for state in (name, f"I-{name}") if state in states), None)
+
+
+def _template_of(names: Sequence[str]) -> str:
+    """A template that adds the logits and allows the moves of the scheme that the labels are marked by."""
+    parts = [split_mark(name) for name in names]
+    if any(part is None for part in parts):
+        scheme, types = "iob1", [name for name in names if name != "O"]
+    else:
+        begun = {part[1] for part in parts if part is not None and part[0] in "BS"}
+        types = list(dict.fromkeys(part[1] for part in parts if part is not None and part[1]))
+        fits = [name for name in ("bio", "bioes", "bilou", "bmes") if all(split_state(name, state) for state in names)]
+        scheme = fits[0] if fits and begun == {*types} else "iob1"
+    if not types:
+        raise data_error("bad-argument", f"`id2label` has no type of segments: {_few(names)}", help="as `B-PER`")
+    listed = ", ".join(map(json_text, types))
+    data = "data jsonl(logits: scores(tag), tag)"
+    return f"{data}\nlabel tag in {scheme}({listed})\nclique tag: offset(logits)\n"
+
+
+def _columns_of(model: TrainedModel) -> tuple[str, str, str | None]:
+    """The label, the column of its scores, and that of the words, if features read it. DcrfError for other models."""
+    spec = model.spec
+    columns = spec.data.columns if spec.data else ()
+    left_out = {*model.labels, *spare_columns(spec)}
+    scores = [column.name for column in columns if column.type.of == model.labels]
+    others = [column for column in columns if column.name not in {*left_out, *scores}]
+    if len(model.labels) != 1 or len(scores) != 1 or len(others) > 1 or any(one.type.name != "str" for one in others):
+        message = "a decoder takes a template with one label, one column of its scores, and at most one of words"
+        remedy = "as `data jsonl(word, logits: scores(tag), tag)`, with `clique tag: offset(logits)`"
+        raise data_error("bad-argument", message, help=remedy)
+    return model.labels[0], scores[0], others[0].name if others else None
+
+
+def _few(names: Sequence[str]) -> str:
+    return ", ".join(quoted_names(names[:8])) + (" …" if len(names) > 8 else "")

@@ -1,0 +1,1 @@
+from .integrations import Decoder as Decoder, SegmentPipeline as SegmentPipeline
