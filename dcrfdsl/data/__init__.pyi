@@ -9,6 +9,7 @@ from .corpus import (
     InternedColumn as InternedColumn,
     NumericColumn as NumericColumn,
     StoredCorpus as StoredCorpus,
+    joined_scores as joined_scores,
     token_error as token_error,
 )
 from .formats import (

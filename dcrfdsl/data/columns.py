@@ -212,13 +212,14 @@ class _ScoreParts:
 
     def __init__(self, column_type: ColumnType, how: NumberFormat):
         self._parts: list[NumericColumn] = []
+        self._decimal = how.decimal
 
     def add(self, block: InternedColumn | NumericColumn | BagColumn) -> None:
         if isinstance(block, InternedColumn):
             read, bad = [], dict[int, str]()
             for code, text in enumerate(block.values):
                 try:
-                    read.append(scores_of_text(text))
+                    read.append(scores_of_text(text.replace(self._decimal, ".")))
                     scores_in_order([self._expected or read[0], read[-1]])
                 except ValueError as error:
                     bad[code] = str(error)

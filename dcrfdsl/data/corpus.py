@@ -91,7 +91,7 @@ def joined_scores(columns: Sequence[NumericColumn]) -> NumericColumn:
     first, parts = columns[0], []
     for column in columns:
         if column.values.shape[1:] != first.values.shape[1:] or {*column.names} != {*first.names}:
-            found, expected = (" ".join(one.names) or f"{one.values.shape[1]} states" for one in (column, first))
+            found, expected = (" ".join(one.names) or f"{one.values.shape[1]} numbers" for one in (column, first))
             raise ValueError(f"found scores of {found}, expected {expected} as before")
         same = tuple(column.names) == tuple(first.names)
         parts.append(column.values if same else column.values[:, [column.names.index(one) for one in first.names]])

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from numbers import Real
 from typing import Any
@@ -58,7 +58,7 @@ def scores_of_text(text: str) -> tuple[list[float], tuple[str, ...]]:
     parts = text.replace(",", " ").split()
     if parts and all(":" in part for part in parts):
         named = [part.rpartition(":") for part in parts]
-        return [_score_of_text(number) for _, _, number in named], tuple(name for name, _, _ in named)
+        return _named([(name, _score_of_text(number)) for name, _, number in named])
     return [_score_of_text(part) for part in parts], ()
 
 
@@ -92,7 +92,7 @@ def _scores_of_value(value: Any) -> tuple[Sequence[float], tuple[str, ...]]:
     if isinstance(value, str):
         return scores_of_text(value)
     if isinstance(value, Mapping):
-        return [_score_of_value(number) for number in value.values()], tuple(map(str, value))
+        return _named(list(_assignments(value)))
     array = _plain_array(value) if isinstance(value, list | tuple | np.ndarray) else None
     if array is not None and array.ndim and array.dtype.kind != "b":
         return array.astype(np.float64).ravel().tolist(), ()
@@ -102,6 +102,23 @@ def _scores_of_value(value: Any) -> tuple[Sequence[float], tuple[str, ...]]:
     for part in value:
         numbers.extend(_scores_of_value(part)[0] if isinstance(part, list | tuple) else [_score_of_value(part)])
     return numbers, ()
+
+
+def _assignments(value: Mapping[Any, Any]) -> Iterator[tuple[str, float]]:
+    """Each assignment with its score: of `{"O": {"X": 1}}` that of `O X`."""
+    for state, score in value.items():
+        if isinstance(score, Mapping):
+            yield from ((f"{state} {others}", number) for others, number in _assignments(score))
+        else:
+            yield str(state), _score_of_value(score)
+
+
+def _named(scores: Sequence[tuple[str, float]]) -> tuple[list[float], tuple[str, ...]]:
+    names = tuple(name for name, _ in scores)
+    if len({*names}) < len(names):
+        twice = next(name for n, name in enumerate(names) if name in names[:n])
+        raise ValueError(f"found two scores of {shown(twice)}")
+    return [number for _, number in scores], names
 
 
 def _score_of_value(value: Any) -> float:

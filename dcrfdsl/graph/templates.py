@@ -29,7 +29,7 @@ from ..semantics import (
     segment_states,
     shift_of_site,
 )
-from ..syntax import CliqueSpec, Named, Scheme
+from ..syntax import CliqueSpec, Label, Latent, Memory, Named, Scheme, nodes
 from .segment_shapes import SegmentShape, segment_shape
 
 Pattern = tuple[int, ...]  # for each site of a clique: 0 in the sequence, -1 before it (START), +1 after it (STOP)
@@ -203,7 +203,8 @@ def clique_templates(
             templates.append(
                 replace(
                     template, name=f"given {template.name}", clique=-1, pad=False, feature_set=next_set,
-                    has_bias=False, allowed=None, given=GivenScores(terms, scored),
+                    has_bias=False, allowed=None,
+                    given=GivenScores(terms, scored, any(_is_learned(spec, name) for name in names)),
                 )
             )  # fmt: skip
             next_set += 1
@@ -272,6 +273,17 @@ def _hard_tables(
     for memory in spec.memories:
         if isinstance(memory, SegmentMemory):
             yield from segment_states(memory, states[memory.label]).tables(memory)
+
+
+def _is_learned(spec: ModelSpec, variable: str) -> bool:
+    """Whether the states of a variable are those that data has, in the order of their appearance."""
+    variables: tuple[Label | Latent | Memory, ...] = (*spec.labels, *spec.latents, *spec.memories)
+    domains = {one.name: one.domain for one in variables}
+    domain = domains.get(variable)
+    for _ in domains:  # a circle is an error of the template
+        if isinstance(domain, nodes.StatesOf):
+            domain = domains.get(domain.variable)
+    return isinstance(domain, nodes.Learned) or (isinstance(domain, nodes.Scheme) and not domain.types)
 
 
 def constraint_templates(

@@ -229,7 +229,10 @@ class TrainingRecord:
 
     @classmethod
     def of_nothing(cls, corpus: TrainingData) -> TrainingRecord:
-        """The record of a model without weights, which no stage has trained.   corpus: the data, perhaps empty."""
+        """The record of a model without weights, which no stage has trained.
+
+        corpus: the data, perhaps without a token.
+        """
         return cls(
             converged=True, reason=NO_WEIGHTS, sentences=corpus.num_sentences, tokens=corpus.num_tokens,
             data_sha256=content_hash(corpus), notes=(f"note: {NO_WEIGHTS}",), versions=dict(versions()),

@@ -23,6 +23,7 @@ import json
 import math
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
+from functools import cache
 from typing import Any, NamedTuple
 
 from ...foundation import DcrfError, data_error, json_text, shortened
@@ -101,9 +102,10 @@ class _NoNumber(Exception):
 def changed_json(chunk: Chunk, n: int, line: str, change: Callable[[Any], Any]) -> str:
     """Line `n` of the chunk, which is JSON, with its value changed. `DcrfError` if it cannot be written again.
 
-    Where numbers may be missing, `NaN`, which is no JSON, is written as null.
+    Where numbers may be missing, `NaN`, which is no JSON, is written as null; where there are columns of scores,
+    `-Infinity` is written as the text "-inf".
     """
-    decoder = _STRICT_DECODER if missing_mark(chunk.data) is None else _GAP_DECODER
+    decoder = _decoder(missing_mark(chunk.data) is not None, any(column.type.of for column in chunk.data.columns))
     try:
         written = json_text(change(decoder.decode(line)), ensure_ascii=False)
     except (_NoNumber, RecursionError) as error:
@@ -120,12 +122,23 @@ def _number(text: str) -> float:
     return number
 
 
-def _gap(text: str) -> float | None:
-    return None if text == "NaN" else _number(text)
+@cache
+def _decoder(has_gaps: bool, has_scores: bool) -> json.JSONDecoder:
+    written: dict[str, str | None] = {"NaN": None} if has_gaps else {}
+    written |= {"-Infinity": IMPOSSIBLE} if has_scores else {}
+    return json.JSONDecoder(
+        parse_float=_number, parse_constant=lambda text: written[text] if text in written else _number(text)
+    )
 
 
-_STRICT_DECODER = json.JSONDecoder(parse_float=_number, parse_constant=_number)
-_GAP_DECODER = json.JSONDecoder(parse_float=_number, parse_constant=_gap)
+IMPOSSIBLE = "-inf"  # JSON has no infinity
+
+
+def scores_as_json(scores: list[float] | Mapping[str, float]) -> Any:
+    """The scores of a token as lists or objects of JSON, with the text "-inf" in place of −∞."""
+    if isinstance(scores, Mapping):
+        return {name: IMPOSSIBLE if score == -math.inf else score for name, score in scores.items()}
+    return [IMPOSSIBLE if score == -math.inf else score for score in scores]
 
 
 _SPACE = re.compile(r"[ \t\r\n]*")

@@ -24,7 +24,7 @@ from ..columns import Parsed, Wanted
 from ..corpus import Corpus
 from ..records import Records
 from . import format_interface as formats
-from .json_lines import changed_json, decoded, json_records, refusal
+from .json_lines import changed_json, decoded, json_records, refusal, scores_as_json
 from .written_cells import lines_of, values_of
 
 _REMEDY = "one sentence a line, as a JSON object of lists or a JSON list of objects"
@@ -103,6 +103,9 @@ def _values(token: Any) -> Sequence[Any]:
 class JsonlEmitter(formats.Emitter):
     def write(self, corpus: Corpus) -> bytes:
         columns = {c.source: values_of(corpus, c.name, self._export.types[c.name]) for c in self._export.columns}
+        for c in self._export.columns:
+            if self._export.types[c.name].of:
+                columns[c.source] = list(map(scores_as_json, columns[c.source]))
         off = corpus.sentence_off.tolist()
         lines = [
             json_text({name: values[start:end] for name, values in columns.items()}, ensure_ascii=False)

@@ -24,7 +24,7 @@ from ...foundation import DcrfError, Diagnostic, data_error, did_you_mean
 from ...syntax import Column, ColumnType, DataSpec
 from ..column_blocks import Block, open_source
 from ..columns import NOTHING, Parsed, Wanted, absent_columns
-from ..corpus import Corpus
+from ..corpus import Corpus, NumericColumn
 from ..records import Records
 from . import format_interface as formats
 from .json_lines import STATUS_KEYS, refusal
@@ -130,12 +130,16 @@ class ParquetReader(formats.TableReader):
     def _by_sentence(self, schema: Any, columns: Sequence[Column]) -> bool:
         """Whether a row is a sentence; `DcrfError` if some columns say so and others do not."""
         listed = {
-            column.name: _depth(schema.field(formats.header_name(column)).type) - _INNER.get(column.type.name, 0)
+            column.name: set(_outer_depths(schema.field(formats.header_name(column)).type, column.type))
             for column in columns
         }
-        depths = set(listed.values())
-        if len(depths) > 1 or not depths <= {0, 1}:
-            words = ", ".join(f"`{name}` {'is a list' if depth else 'is none'}" for name, depth in listed.items())
+        depths = set.intersection({0, 1}, *listed.values())
+        if len(depths) == 2:
+            depths = {int(self._sentence is None)}
+        if not depths:
+            words = ", ".join(
+                f"`{name}` {'is a list' if max(depth) > 0 else 'is none'}" for name, depth in listed.items()
+            )
             message = f"the columns do not agree whether a row is a sentence: {words}"
             raise data_error("bad-sentence", message, file=self._wanted.file, help="make all of them lists, or none")
         return depths == {1}
@@ -225,6 +229,8 @@ def _values(table: Any, column: Column, names: Sequence[str] | None) -> list[Any
     values: list[Any] = table.column(formats.header_name(column)).to_pylist()
     if column.type.name == "weighted_bag":
         return [_mapped(value) for value in values]
+    if column.type.of:
+        return [_mapped(value) if value else value for value in values]
     if names is None or column.type.name != "str":
         return values
     return [_named(value, names) for value in values]
@@ -254,6 +260,25 @@ def _depth(kind: Any) -> int:
     while types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind):
         depth, kind = depth + 1, kind.value_type
     return depth
+
+
+def _outer_depths(kind: Any, column_type: ColumnType) -> Iterator[int]:
+    """How deep lists may lie around the value of a token. Scores are a list, or one in another for each variable."""
+    depth = _depth(kind)
+    if not column_type.of:
+        yield depth - _INNER.get(column_type.name, 0)
+    elif _is_number(kind):
+        yield from (depth - inner for inner in {1, len(column_type.of)})
+    else:
+        yield depth
+
+
+def _is_number(kind: Any) -> bool:
+    import pyarrow.types as types
+
+    while _depth(kind):
+        kind = kind.value_type
+    return bool(types.is_integer(kind) or types.is_floating(kind))
 
 
 def _class_names(schema: Any, name: str) -> Sequence[str] | None:
@@ -424,15 +449,14 @@ class ParquetEmitter(formats.Emitter):
     def write(self, corpus: Corpus) -> bytes:
         import pyarrow
 
-        schema = self._schema()
+        schema = self._schema(corpus)
         if self._sink is None:
             self._sink = ParquetSink(schema)
         off = corpus.sentence_off.tolist()
         columns = []
         for column in self._export.columns:
             values = values_of(corpus, column.name, self._export.types[column.name])
-            if self._export.types[column.name].name == "weighted_bag":
-                values = [list(items.items()) for items in values]
+            values = [list(items.items()) if isinstance(items, dict) else items for items in values]
             lists = [values[start:end] for start, end in pairwise(off)]
             columns.append(pyarrow.array(lists, schema.field(formats.header_name(column)).type))
         return self._sink.add(pyarrow.Table.from_arrays(columns, schema=schema))
@@ -440,7 +464,7 @@ class ParquetEmitter(formats.Emitter):
     def close(self) -> bytes:
         return b"" if self._sink is None else self._sink.close()
 
-    def _schema(self) -> Any:
+    def _schema(self, corpus: Corpus) -> Any:
         import pyarrow
 
         kinds = {
@@ -452,8 +476,11 @@ class ParquetEmitter(formats.Emitter):
         }
         fields = []
         for column in self._export.columns:
-            kind = self._export.types[column.name]
-            value = pyarrow.list_(pyarrow.float64(), kind.size) if kind.size is not None else kinds[kind.name]
+            kind, values = self._export.types[column.name], corpus.columns[column.name]
+            value = pyarrow.list_(pyarrow.float64(), kind.size) if kind.size is not None else kinds.get(kind.name)
+            if kind.of:
+                named = isinstance(values, NumericColumn) and values.names
+                value = kinds["weighted_bag"] if named else pyarrow.list_(pyarrow.float64())
             fields.append((formats.header_name(column), pyarrow.list_(value)))
         return pyarrow.schema(fields)
 

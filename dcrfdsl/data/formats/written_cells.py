@@ -14,8 +14,8 @@ import numpy as np
 from ...foundation import ASCII_SPACE, DcrfError, parts_of
 from ...syntax import Column, ColumnType
 from ..columns import interned
-from ..corpus import BagColumn, Corpus, InternedColumn, token_error
-from ..number_cells import shown
+from ..corpus import BagColumn, Corpus, InternedColumn, NumericColumn, token_error
+from ..number_cells import NumberFormat, shown
 from ..weighted_bags import text_of_item
 from .format_interface import Chunk, Export, Remarks
 
@@ -68,6 +68,8 @@ def cell_texts(corpus: Corpus, name: str, export: Export) -> InternedColumn:
     if isinstance(column, BagColumn):
         return interned(_bag_texts(corpus, name, column), corpus.num_tokens)
     kind = export.types[name]
+    if kind.of:
+        return interned(_score_texts(corpus, name, column, export.numbers), corpus.num_tokens)
     if kind.size is not None:
         return interned(map(_vector, column.values.tolist()), corpus.num_tokens)
     spell, numbers = _SPELLINGS[kind.name], export.numbers
@@ -83,7 +85,9 @@ def values_of(corpus: Corpus, name: str, kind: ColumnType) -> list[Any]:
     if isinstance(column, BagColumn):
         return [dict(column.items(token)) for token in range(corpus.num_tokens)]
     numbers: list[Any] = column.values.tolist()
-    if kind.size is not None:
+    if column.names:
+        return [dict(zip(column.names, one, strict=True)) for one in numbers]
+    if kind.size is not None or kind.of:
         return numbers
     number = int if kind.name == "int" else float
     return [None if math.isnan(one) else number(one) for one in numbers]
@@ -99,6 +103,20 @@ def _bag_texts(corpus: Corpus, name: str, column: BagColumn) -> Iterator[str]:
         raise unwritable(corpus, token, name, column.names[column.codes[where[0]]], why, "write `jsonl` or `crfsuite`")
     for token in range(corpus.num_tokens):
         yield " ".join(text_of_item(*item) for item in column.items(token))
+
+
+def _score_texts(corpus: Corpus, name: str, column: NumericColumn, numbers: NumberFormat) -> Iterator[str]:
+    """The scores of each token, with the names of states if the data names them."""
+    separator = "," if numbers.decimal == "." else " "
+    for state in column.names:
+        if any(char in ASCII_SPACE or char in (",", numbers.decimal) for char in state):
+            why = "scores of several variables, or of states with separators, have no names in a cell"
+            raise unwritable(corpus, 0, name, state, why, "write `jsonl` or `parquet`")
+    before = [f"{state}:" for state in column.names] or [""] * column.values.shape[1]
+    for scores in column.values.tolist():
+        yield separator.join(
+            f"{state}{numbers.written(score, repr)}" for state, score in zip(before, scores, strict=True)
+        )
 
 
 def encoded_cells(

@@ -41,6 +41,10 @@ def _scores(name: str, given: GivenScores, values: CorpusValues) -> Floats:
     if not corpus.num_tokens:
         return np.empty((0, len(assignments)))
     numbers = np.asarray(column.values, np.float64).reshape(corpus.num_tokens, -1)
+    if given.is_learned and not column.names:
+        message = f"column `{name}` has numbers without names, and the states are learned from data, which orders them"
+        remedy = 'name the states, as in {"O": -0.5}, or declare them in the template'
+        raise token_error(corpus, 0, "bad-value", message, remedy)
     if column.names:
         numbers = numbers[:, _order(name, column, assignments, values)]
     elif numbers.shape[1] != len(assignments):
@@ -63,9 +67,11 @@ def _order(name: str, column: NumericColumn, assignments: list[str], values: Cor
     lacking, strange = [one for one in assignments if one not in place], {*column.names} - {*assignments}
     if lacking or strange:
         odd = next(iter(sorted(strange)), None)
-        message = f"column `{name}` has no score of `{lacking[0]}`" if lacking else f"`{odd}` is not a state"
-        if lacking and odd is not None:
-            message += f", and one of `{odd}`, which is not a state"
+        message = (
+            f"column `{name}` has no score of `{lacking[0]}`" if lacking else f"column `{name}` has a score of `{odd}`"
+        )
+        if odd is not None:
+            message += f", and one of `{odd}`, which is no state" if lacking else ", which is no state"
         guess = None if odd is None else did_you_mean(odd, assignments)
         remedy = f"did you mean `{guess}`?" if guess else "name every state, and -inf where it is impossible"
         raise token_error(values.corpus, 0, "bad-value", message, remedy)

@@ -25,10 +25,15 @@ class GivenTerm:
 
 @dataclass(frozen=True)
 class GivenScores:
-    """The sum of the offsets of a clique.   states: the names of the states of each site, the first site slowest."""
+    """The sum of the offsets of a clique.
+
+    states: the names of the states of each site, the first site slowest.   is_learned: whether data teaches some of
+    these, so that only data with names says which scores are theirs.
+    """
 
     terms: tuple[GivenTerm, ...]
     states: tuple[tuple[str, ...], ...]
+    is_learned: bool = False
 
 
 Reads: TypeAlias = tuple[Observed, ...] | GivenScores  # what the rows of a table without weights are made from

@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from ...data import BagColumn, Corpus, InternedColumn, NumericColumn, joined_bags, stream_corpus
+from ...data import BagColumn, Corpus, InternedColumn, NumericColumn, joined_bags, joined_scores, stream_corpus
 from ...foundation import READING, Ints, clear_os_errors, data_error, is_writable, write_whole
 from ...semantics import ModelSpec, json_adapter
 from ...syntax import DataSpec
@@ -305,7 +305,7 @@ def joined_corpora(corpora: Sequence[Corpus]) -> Corpus:
 def _joined(columns: Sequence[Any]) -> InternedColumn | NumericColumn | BagColumn:
     match columns[0]:
         case NumericColumn():
-            return NumericColumn(np.concatenate([column.values for column in columns]))
+            return joined_scores(columns)
         case BagColumn():
             return joined_bags(columns)
     code: dict[str, int] = {}  # of each text, in order of first appearance

@@ -38,9 +38,9 @@ def write_text(path: Path, corpus: Corpus) -> None:
                 kinds[name] = "bags"
                 arrays |= {f"{name}.item_off": off, f"{name}.codes": codes, f"{name}.weights": weights}
                 arrays |= _strings(name, names)
-            case NumericColumn(values=numbers):
+            case NumericColumn(values=numbers, names=states):
                 kinds[name] = "numbers"
-                arrays[f"{name}.numbers"] = np.asarray(numbers, np.float64)
+                arrays |= {f"{name}.numbers": np.asarray(numbers, np.float64), **_strings(name, states)}
     write_model(path, arrays, {"file": corpus.file, "columns": kinds, "warnings": list(corpus.warnings)})
 
 
@@ -49,10 +49,10 @@ def read_text(path: Path) -> Corpus:
     header, arrays = _read(path)
     columns: dict[str, InternedColumn | NumericColumn | BagColumn] = {}
     for name, kind in header["columns"].items():
-        if kind == "numbers":
-            columns[name] = NumericColumn(arrays[f"{name}.numbers"])
-            continue
         texts = unpack_strings(arrays[f"{name}.bytes"], arrays[f"{name}.off"])
+        if kind == "numbers":
+            columns[name] = NumericColumn(arrays[f"{name}.numbers"], texts)
+            continue
         codes = arrays[f"{name}.codes"]
         if kind == "bags":
             columns[name] = BagColumn(arrays[f"{name}.item_off"], codes, arrays[f"{name}.weights"], texts)
