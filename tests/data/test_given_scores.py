@@ -180,6 +180,28 @@ def parquet(kind: str, *, by_token: bool = False) -> Door:
     return door
 
 
+def npz(folder: Path, given: list[Sentence]) -> dcrfdsl.data.Corpus:
+    """Tokens in turn."""
+    arrays = {name: np.concatenate([np.asarray(one[name]) for one in given]) for name in COLUMNS}
+    np.savez(folder / "a.npz", lengths=LENGTHS, **arrays)
+    return read_corpus(folder / "a.npz", spec("npz"))
+
+
+def padded_npz(folder: Path, given: list[Sentence]) -> dcrfdsl.data.Corpus:
+    """Sentences of one length; what lies beyond their ends is no number."""
+    arrays: dict[str, Any] = {}
+    for name in COLUMNS:
+        values = [np.asarray(one[name]) for one in given]
+        kind = values[0].dtype
+        shape = (len(given), 5, *values[0].shape[1:])
+        arrays[name] = np.full(shape, np.nan, kind) if kind.kind == "f" else np.full(shape, "", "U2")
+        for n, one in enumerate(values):
+            arrays[name][n, : len(one)] = one
+    arrays["both"] = arrays["both"].reshape(len(given), 5, 6)
+    np.savez(folder / "a.npz", tokens=LENGTHS, **arrays)
+    return read_corpus(folder / "a.npz", spec("npz", ', lengths = "tokens"'))
+
+
 def frame(kind: str, cell: Callable[[Any], Any]) -> Door:
     def door(folder: Path, given: list[Sentence]) -> dcrfdsl.data.Corpus:
         columns: dict[str, list[Any]] = {"sentence": [n for n, one in enumerate(given) for _ in one["word"]]}
@@ -227,6 +249,8 @@ DOORS: Mapping[str, Door] = {
     "parquet, maps": parquet("maps"),
     "parquet by token": parquet("fixed", by_token=True),
     "parquet by token, nested": parquet("lists", by_token=True),
+    "npz": npz,
+    "npz, padded": padded_npz,
     "pandas": frame("pandas", np.asarray),
     "polars": frame("polars", lambda one: np.asarray(one).tolist()),
     "arrow": frame("pyarrow", lambda one: np.asarray(one).tolist()),
@@ -293,13 +317,13 @@ def statement(name: str, options: str = "") -> str:
     return f"{name}(word, logits: scores(tag), both: scores(tag, kind), tag, kind{options})"
 
 
-@pytest.mark.parametrize("name", ["jsonl", "csv", "tsv", "conll", "parquet"])
+@pytest.mark.parametrize("name", ["jsonl", "csv", "tsv", "conll", "parquet", "npz"])
 @pytest.mark.parametrize("file", ["plain.jsonl", "named.jsonl"])
 def test_scores_are_converted(name: str, file: str, files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     if name == "parquet":
         pytest.importorskip("pyarrow")
     done = run(["convert", file, "-o", "out.data", "--from", statement("jsonl"), "--to", name])
-    if file == "named.jsonl" and name in ("csv", "tsv", "conll"):
+    if file == "named.jsonl" and name in ("csv", "tsv", "conll", "npz"):
         assert done == 1
         assert "write `jsonl` or `parquet`" in capsys.readouterr().err
         return
@@ -359,6 +383,11 @@ def written(folder: Path, kind: str, scores: Sequence[Any]) -> tuple[dcrfdsl.dat
         path.write_text("".join(json.dumps({"logits": [one], "tag": ["O"]}) + "\n" for one in scores))
     elif kind == "conll":
         path.write_text("".join(f"{cell_text(one)} O\n\n" for one in scores))
+    elif kind == "npz":
+        texts = any(isinstance(one, dict) or "x" in one or len(one) != 3 for one in scores)
+        logits = np.array([cell_text(one) for one in scores] if texts else scores)
+        path = folder / "a.npz"
+        np.savez(path, lengths=np.ones(len(scores), int), logits=logits, tag=["O"] * len(scores))
     elif kind == "csv":
         path.write_text("logits,tag\n" + "".join(f'"{cell_text(one)}",O\n\n' for one in scores))
     else:
@@ -370,7 +399,7 @@ def written(folder: Path, kind: str, scores: Sequence[Any]) -> tuple[dcrfdsl.dat
     return read_corpus(path, plain_spec(kind)), str(path)
 
 
-LINES = {"rows": 2, "jsonl": 2, "conll": 3, "csv": 4, "parquet": 2}
+LINES = {"rows": 2, "jsonl": 2, "conll": 3, "csv": 4, "parquet": 2, "npz": 2}
 
 
 @pytest.mark.parametrize("kind", LINES)

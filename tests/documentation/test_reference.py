@@ -250,7 +250,7 @@ def test_the_pages_hold_every_entry() -> None:
         assert all(setting.example.strip() in text for setting in entry.settings)
 
 
-@pytest.mark.parametrize("source, formats", [("column", ["csv", "tsv", "parquet"]), ("token", ["spans"])])
+@pytest.mark.parametrize("source, formats", [("column", ["csv", "tsv", "parquet", "npz"]), ("token", ["spans"])])
 def test_a_source_of_columns_is_explained_with_its_formats(source: str, formats: list[str]) -> None:
     assert [entry.name for entry in entries_named(source)] == formats
 

@@ -68,6 +68,9 @@ _MISSING = {
     )
 }  # fmt: skip
 _SENTENCE = FormatOption(bool, 'the name of a column, as `"sentence_id"`', "the column that tells sentences apart")
+_LENGTHS = FormatOption(
+    bool, 'the name of an array, as `"lengths"`', "the array of the number of tokens of each sentence", '`"lengths"`'
+)
 _SPLIT = FormatOption(
     lambda value: len(value) == 1 and value.isascii() and value not in '\n\r\0"', 'one character, as `";"`', _COLUMNS,
     '`","`',
@@ -183,6 +186,16 @@ FORMATS: Table[Format] = Table(
             'data parquet(temp: float, y, sentence = "id", missing = "")\nlabel y\nclique y: temp',
             keyed=("column",),
             options={"sentence": _SENTENCE, **_MISSING},
+        ),
+        "npz": Format(
+            "An archive of NumPy's arrays, as `numpy.savez` writes it, with an array of texts or numbers for each "
+            "column: of all tokens in turn, [N] or [N, K], or of sentences that are padded to one length, [S, T] or "
+            "[S, T, K]. `lengths` [S] has the number of tokens of each sentence. `tag` writes an archive of `lengths` "
+            "and texts `predicted_NAME`.",
+            "data npz(logits: scores(tag), tag)\nlabel tag in bio(PER, LOC)\nclique tag: offset(logits)",
+            'data npz(temp: float, y, lengths = "tokens", missing = "")\nlabel y\nclique y: temp',
+            keyed=("column",),
+            options={"lengths": _LENGTHS, **_MISSING},
         ),
         "grmm": Format(
             "A token a line: labels, `----`, then features, split at blanks, and a blank line after each sentence. "
