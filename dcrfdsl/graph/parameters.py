@@ -346,7 +346,7 @@ def broken_instances(
         own = rows[template.feature_set]
         first = own.row_off[own.first_row(sentence_off)[sentence] + anchor][inside]
         broken[inside] = own.value[first + np.ravel_multi_index(seen, template.weight_cards)] == -np.inf
-    elif template.coded is not None:
+    elif template.coded is not None and template.coded.dtype == np.bool_:
         clique_rows = rows[template.feature_set]
         code = clique_rows.feature[clique_rows.row_off[clique_rows.first_row(sentence_off)[sentence] + anchor]]
         broken[inside] = ~template.coded[(code[inside], *chosen)]

@@ -211,7 +211,7 @@ def clique_templates(
     for table in _hard_tables(spec, states, views):
         if table.allowed.all():
             continue
-        if table.observed:
+        if table.observed or table.cost is not None:
             templates.append(_constraint_template(table, numbers, next_set))
             next_set += 1
         else:
@@ -289,13 +289,13 @@ def _is_learned(spec: ModelSpec, variable: str) -> bool:
 def constraint_templates(
     spec: ModelSpec, states: Mapping[str, Sequence[str]], templates: Sequence[CliqueTemplate]
 ) -> list[CliqueTemplate]:
-    """Each `forbid` and `require` as a separate template, also if it was folded into a clique.
+    """Each `forbid` and `require` without a cost as a separate template, also if it was folded into a clique.
 
     templates: those of the graph; constraints that read observations have their feature sets there.
     """
     views, numbers = views_seen(spec, states), {name: n for n, name in enumerate(variable_names(spec))}
     separate = []
-    for constraint in spec.constraints:
+    for constraint in spec.laws:
         table = constraint_table(spec, constraint, states, views)
         template = _constraint_template(table, numbers, -1)
         if table.observed:
@@ -349,8 +349,11 @@ def _misses(offsets: Sequence[int]) -> tuple[int, int]:
 
 
 def _constraint_template(table: HardTable, numbers: Mapping[str, int], feature_set: int) -> CliqueTemplate:
-    """A hard constraint as a template: with one table, or with a feature set and a table for each code."""
+    """A constraint as a template: with one table, or with a feature set and a table for each code, of log potentials
+    where it has a cost.
+    """
     coded = feature_set >= 0
+    values = table.allowed if table.cost is None else np.where(table.allowed, 0.0, -table.cost)
     return CliqueTemplate(
         name=table.name,
         clique=-1,
@@ -360,7 +363,7 @@ def _constraint_template(table: HardTable, numbers: Mapping[str, int], feature_s
         feature_set=feature_set,
         allowed=None if coded else table.allowed[0],
         position=table.position,
-        coded=table.allowed if coded else None,
+        coded=values if coded else None,
         observed=table.observed,
     )
 

@@ -118,7 +118,8 @@ class ScoreTerm(NamedTuple):
     factor: its number in the sentence's graph.   kind: of the factor, in `ModelGraph.kinds`.   anchor: the position
     that offsets count from, or the number of a joined pair.   scope: the factor's variables.   feature: its number in
     its feature set; `BIAS` for the bias and for constraints without features.   value: x.   assignments: of the factor
-    in either labelling, as weights distinguish them.   weights: λ of either assignment, 0 where it has none.
+    in either labelling, as weights distinguish them.   weights: λ of either assignment, 0 where it has none; of given
+    scores, which have none, the scores.
     """
 
     factor: int
@@ -153,6 +154,11 @@ def differing_terms(
         assignments = int(full[cells[0]]), int(full[cells[1]])
         base = [float(potentials.log_base[kinds.base[kind] + cell]) for cell in cells]
         yield ScoreTerm(number, kind, anchor, scope, BIAS, 1.0, assignments, (base[0], base[1]))
+        if data.graph.kinds[kind].template.given is not None:  # one score, whatever the number of assignments
+            first_entry = int(rows.row_off[int(rows.first_row[kinds.feature_set[kind], sequence]) + anchor])
+            given = [float(rows.value[first_entry + assignment]) for assignment in assignments]
+            yield ScoreTerm(number, kind, anchor, scope, 0, 1.0, assignments, (given[0], given[1]))
+            continue
         for feature, value, entries, weights in _firing(data, potentials, sequence, kind, anchor):
             of = [float(weights[entries == assignment].sum()) for assignment in assignments]
             yield ScoreTerm(number, kind, anchor, scope, feature, value, assignments, (of[0], of[1]))

@@ -42,10 +42,10 @@ class Contribution(NamedTuple):
 
     clique: its name.
     sites: the (variable, position from 0) of the instance that lie in the sentence.
-    feature: its text, `bias` for the clique's bias, `constraint` for a soft constraint without features.
+    feature: its text, `bias` for the clique's bias, `given` for scores that data gives, `constraint` for a rule with a cost.
     value: of the feature.
     states: of the clique's sites in the chosen labelling and in the runner-up's.
-    weights: of the feature with either states.
+    weights: of the feature with either states; of what has no weight, the scores.
     score: value × (first weight − second weight), in nats.
     """
 
@@ -239,13 +239,15 @@ def _named(
     term: ScoreTerm, data: BoundData, states: Mapping[str, tuple[str, ...]], extractor: FeatureExtractor
 ) -> Contribution:
     template = data.graph.kinds[term.kind].template
-    if template.clique < 0:
+    if template.given is not None:
+        feature = "given"
+    elif template.clique < 0:
         feature = "constraint"
     else:
         feature = "bias" if term.feature == BIAS else extractor.describe(template.naming_set, term.feature)
     first, second = (assignment_states(template, one, list(states.values())) for one in term.assignments)
     return Contribution(
-        template.name,
+        template.name.removeprefix("given ") if template.given is not None else template.name,
         _sites(term.scope, term.kind, data.graph),
         feature,
         term.value,

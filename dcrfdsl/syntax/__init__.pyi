@@ -78,6 +78,7 @@ from .statement_base import AS_NAME as AS_NAME, Part as Part, Statement as State
 from .statement_options import (
     Expected as Expected,
     Option as Option,
+    amount as amount,
     count as count,
     count_or_none as count_or_none,
     shown as shown,

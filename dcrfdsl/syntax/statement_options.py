@@ -80,6 +80,13 @@ def count(value: Value) -> int | Reference | Expected:
     return Expected("a whole number, at least 1")
 
 
+def amount(value: Value) -> float | Reference | Expected:
+    """A number, or a constant."""
+    if isinstance(value, Number) or (isinstance(value, Reference) and isinstance(value.place, Here)):
+        return value.value if isinstance(value, Number) else value
+    return Expected("a number")
+
+
 def count_or_none(value: Value) -> int | Reference | Expected | None:
     """As `count`, or the word `none`."""
     return None if isinstance(value, Reference) and value.name == "none" else count(value)

@@ -27,7 +27,7 @@ from .statement_base import (
     option_value,
     scheme_call,
 )
-from .statement_options import Option, choice, count, count_or_none, read_options, state, yes_no
+from .statement_options import Option, amount, choice, count, count_or_none, read_options, state, yes_no
 
 LEARNED = nodes.Learned()
 
@@ -387,21 +387,36 @@ class Piece(Statement, kind="piece"):
     doc: tuple[str, ...] = ()
 
 
-class Constraint(Statement, kind="constraint"):
-    """`forbid condition [when …]`, or `require condition [when …]`"""
+def _cost(example: str) -> Option:
+    return Option(
+        amount, "number", "none: nothing breaks the rule",
+        "each place where the rule is broken lowers the score by this number, and nothing is impossible; a negative "
+        "number raises it",
+        example,
+    )  # fmt: skip
 
-    shapes = dict.fromkeys(("forbid", "require"), (Part("condition"), Part("when", "when"), AS_NAME))
+
+class Constraint(Statement, kind="constraint"):
+    """`forbid condition [when …]`, or `require condition [when …]`; with a `cost` it is no law but a price."""
+
+    shapes = dict.fromkeys(("forbid", "require"), (Part("condition"), Part("when", "when"), AS_NAME, OPTIONS))
     section, word, space = "constraints", "constraint", "part"
+    with_options = {
+        "forbid": {"cost": _cost("forbid chunk is B-VP and chunk[-1] is O with cost = 0.5")},
+        "require": {"cost": _cost("require chunk is O when pos is SYM with cost = 2")},
+    }
 
     action: Literal["forbid", "require"]
     condition: Condition
     when: Condition | None = None
     name: str | None = None
+    cost: float | Reference | None = None
     doc: tuple[str, ...] = ()
 
     @classmethod
     def read(cls, reading: Reading) -> Self:
-        return cls(action=reading.keyword, **reading.parts)  # type: ignore[arg-type]
+        parts = {name: part for name, part in reading.parts.items() if name != "with"}
+        return cls(action=reading.keyword, **parts, **cls.read_options(reading))  # type: ignore[arg-type]
 
     @property
     def keyword(self) -> str:

@@ -166,29 +166,43 @@ class Template(TemplateVariables):
         return Constant(name)
 
     def forbid(
-        self, condition: Expression, *, when: Expression | None = None, name: str | None = None, doc: str = ""
+        self,
+        condition: Expression,
+        *,
+        when: Expression | None = None,
+        name: str | None = None,
+        cost: float | Constant | None = None,
+        doc: str = "",
     ) -> None:
         """Declares what no labelling may satisfy: a labelling that does has probability 0.
 
         condition: over labels, and what is observed beside them.
         when: where it must not hold; by default everywhere.
         name: stands in messages.
+        cost: what each place costs where it is broken, in place of being impossible; a reward if negative.
         doc: the comment above the statement.
 
         >>> m = Template()
         >>> tag = m.label("tag", ["X", "Y"])
         >>> m.forbid(tag[-1].is_("X") & tag.is_("Y"), name="x_before_y")
         """
-        self._declare(_constraint("forbid", condition, when, name, doc))
+        self._declare(_constraint("forbid", condition, when, name, cost, doc))
 
     def require(
-        self, condition: Expression, *, when: Expression | None = None, name: str | None = None, doc: str = ""
+        self,
+        condition: Expression,
+        *,
+        when: Expression | None = None,
+        name: str | None = None,
+        cost: float | Constant | None = None,
+        doc: str = "",
     ) -> None:
         """Declares what every labelling must satisfy.
 
         condition: over labels, and what is observed beside them.
         when: where it must hold; by default everywhere.
         name: stands in messages.
+        cost: what each place costs where it is broken, in place of being impossible; a reward if negative.
         doc: the comment above the statement.
 
         >>> m = Template()
@@ -196,7 +210,7 @@ class Template(TemplateVariables):
         >>> chunk = m.label("chunk", bio("NP"))
         >>> m.require(chunk.is_("O"), when=pos.is_("SYM"))
         """
-        self._declare(_constraint("require", condition, when, name, doc))
+        self._declare(_constraint("require", condition, when, name, cost, doc))
 
     def once(self, label: Term | str, *, free: Sequence[str] = (), name: str | None = None, doc: str = "") -> None:
         """Declares that each type of a label's segments, or each of its states, occurs at most once in a sequence.
@@ -409,12 +423,18 @@ class Template(TemplateVariables):
 
 
 def _constraint(
-    action: Literal["forbid", "require"], condition: Expression, when: Expression | None, name: str | None, doc: str
+    action: Literal["forbid", "require"],
+    condition: Expression,
+    when: Expression | None,
+    name: str | None,
+    cost: float | Constant | None,
+    doc: str,
 ) -> statements.Constraint:
     return statements.Constraint(
         action=action,
         condition=as_condition(condition),
         when=None if when is None else as_condition(when),
         name=name,
+        cost=ex.Reference(name=cost.name) if isinstance(cost, Constant) else cost,
         doc=as_doc(doc),
     )

@@ -219,7 +219,7 @@ def broken_constraints(
         if template.given is not None
         for complaint in _impossible_scores(template, corpus, broken_instances(template, gold, off, rows))
     ]
-    for constraint, template in zip(spec.constraints, constraint_templates(spec, states, graph.templates), strict=True):
+    for constraint, template in zip(spec.laws, constraint_templates(spec, states, graph.templates), strict=True):
         tokens = broken_instances(template, gold, off, rows)
         if len(tokens):
             count = f"{len(tokens):,} of {len(instances_of(template, off)[0]):,}"

@@ -97,7 +97,7 @@ def satisfiable(context: Context) -> Iterator[Diagnostic]:
 def _judged(context: Context) -> Iterator[_Judged | Diagnostic]:
     """Every constraint whose table can be made; a diagnostic for one whose table cannot."""
     views = {view.name for view in context.spec.views}
-    for constraint in context.spec.constraints:
+    for constraint in context.spec.laws:
         if not constraint_can_be_tried(context, constraint):
             continue
         names = {name for name, _ in constraint_sites(context.spec, constraint)}

@@ -77,6 +77,7 @@ class HardTable:
     allowed: Mask  #                  [codes, K1, …, Kn]; [1, K1, …, Kn] without observations
     position: int | None = None
     name: str = "constraint"
+    cost: float | None = None  # what a place costs where it does not hold; None: it is impossible
 
 
 # names and places -------------------------------------------------------------------------------------------------
@@ -349,7 +350,15 @@ def constraint_table(
     if constraint.when is not None:
         allowed = combined(lambda held, when: held | ~when, allowed, reader.truth(constraint.when))
     observed, table = as_table(allowed, sites, [len(states_of[name]) for name, _ in sites])
-    return HardTable(sites, observed, table, name=constraint.name or "constraint")
+    return HardTable(sites, observed, table, name=constraint.name or "constraint", cost=rule_cost(spec, constraint))
+
+
+def rule_cost(spec: ModelSpec, constraint: Constraint) -> float | None:
+    """What each place costs where a rule with a price is broken; None for one that nothing breaks."""
+    if not isinstance(constraint.cost, ex.Reference):
+        return constraint.cost
+    settled = spec.settled(constraint.cost)
+    return float(settled.value) if isinstance(settled, ex.Number) else 0.0  # the checker wants a number
 
 
 def constraint_sites(spec: ModelSpec, constraint: Constraint) -> Sites:

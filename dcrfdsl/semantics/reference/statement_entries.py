@@ -112,15 +112,17 @@ STATEMENTS: Mapping[str, tuple[str, str, str, str]] = {
         "piece next over chunk: chain, words\ntrain piecewise(next)",
     ),
     "forbid": (
-        "forbid CONDITION [when CONDITION] [as NAME]",
+        "forbid CONDITION [when CONDITION] [as NAME] [with cost = NUMBER]",
         "No labelling may satisfy the condition, where the one after `when` holds; one that does has probability 0.",
-        "It has no instance where a label that it names lies outside the sentence.",
+        "It has no instance where a label that it names lies outside the sentence. With a `cost` it may be broken, at "
+        "that price a place.",
         "forbid chunk is B-VP and pos is DT as no_verb\nforbid chunk is I-NP when pos is SYM",
     ),
     "require": (
-        "require CONDITION [when CONDITION] [as NAME]",
+        "require CONDITION [when CONDITION] [as NAME] [with cost = NUMBER]",
         "Every labelling must satisfy the condition, where the one after `when` holds.",
-        "It has no instance where a label that it names lies outside the sentence.",
+        "It has no instance where a label that it names lies outside the sentence. With a `cost` it may be broken, at "
+        "that price a place.",
         "require chunk is O when pos is SYM",
     ),
     "once": (

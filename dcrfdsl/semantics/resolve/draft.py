@@ -17,6 +17,7 @@ from ...syntax import (
     Declaration,
     Expected,
     Statement,
+    amount,
     count,
     count_or_none,
     nodes as ex,
@@ -224,37 +225,39 @@ def _labels(span: Span | None, text: str) -> tuple[Label, ...]:
 
 
 # Numbers of a specification that may be constants: (field of the specification, field of the statement).
-_CONSTANT_COUNTS = (
-    ("cliques", "up_to"),
-    *dict.fromkeys(
-        (kind.section, name)
+_WHOLE = "a whole number, at least 1"
+_KINDS = {count: _WHOLE, count_or_none: _WHOLE, amount: "a number"}
+_CONSTANT_NUMBERS = {
+    ("cliques", "up_to"): (count, _WHOLE),
+    **{
+        (kind.section, name): (option.read, _KINDS[option.read])
         for kind in NAMED_STATEMENTS
         for options in kind.with_options.values()
         for name, option in options.items()
-        if option.read in (count, count_or_none)
-    ),
-)
+        if option.read in _KINDS
+    },
+}
 
 
 def check_constants(spec: ModelSpec) -> list[Diagnostic]:
-    """Problems of options that name a constant which does not exist or is not a whole number of at least 1."""
+    """Problems of options that name a constant which does not exist or is not such a number as they take."""
     problems, guesses = [], SpellingGuesses()
     names = [let.name for let in spec.lets]
-    for part, field_name in _CONSTANT_COUNTS:
+    for (part, field_name), (read, words) in _CONSTANT_NUMBERS.items():
         for item in getattr(spec, part):
             reference = getattr(item, field_name)
             if not isinstance(reference, ex.Reference):
                 continue
             value = spec.settled(reference)
-            label = ex.label_at(item.place_of(field_name), "expected a whole number, at least 1")
+            label = ex.label_at(item.place_of(field_name), f"expected {words}")
             if spec.constant(reference.name) is None:
                 guess = guesses.near(reference.name, names)
-                message = f"`{reference.name}` is not a constant, and `{field_name}` needs a whole number"
+                message = f"`{reference.name}` is not a constant, and `{field_name}` needs {words.partition(',')[0]}"
                 help_text = f"did you mean `{guess}`?" if guess else None
                 problems.append(Diagnostic("unknown-name", message, label, help=help_text))
-            elif isinstance(count(value), Expected | ex.Reference):
+            elif isinstance(read(value), Expected | ex.Reference):
                 described = f"the constant `{reference.name}` is `{shown(value)}`"
-                message = f"{described}, and `{field_name}` needs a whole number, at least 1"
+                message = f"{described}, and `{field_name}` needs {words}"
                 problems.append(Diagnostic("bad-setting", message, label))
     return problems
 

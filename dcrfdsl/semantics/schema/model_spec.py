@@ -18,6 +18,7 @@ from ...foundation import require_kind
 from ...syntax import (
     NAMED_STATEMENTS,
     Column,
+    Constraint,
     Declaration,
     Declarations,
     Evaluate,
@@ -214,6 +215,11 @@ class ModelSpec(Declarations):
     def _settled(self) -> dict[str, ex.Value]:
         """The final values of constants that were asked for."""
         return {}
+
+    @property
+    def laws(self) -> tuple[Constraint, ...]:
+        """The constraints that no labelling may break: those without a cost."""
+        return tuple(one for one in self.constraints if one.cost is None)
 
     @cached_property
     def hidden_names(self) -> frozenset[str]:
