@@ -223,8 +223,9 @@ class _Writer:
         if has_weights:
             self._entries(template, [one.feature for one in used[template.feature_set]])
         codes = 0 if template.coded is None else len(template.coded)
+        priced = template.coded is not None and template.coded.dtype != np.bool_
         if template.coded is not None:
-            self.add("allowed", np.asarray(template.coded, np.bool_).ravel())
+            self.add("prices" if priced else "allowed", template.coded.ravel())
         return {
             "variables": list(template.variables),
             "offsets": list(template.offsets),
@@ -234,6 +235,7 @@ class _Writer:
             "assignments": template.num_assignments,
             "kinds": written,
             "codes": codes,
+            "priced": priced,
             "observed": [[self.nodes.observed(one), one.count] for one in template.observed],
         }
 
@@ -287,7 +289,7 @@ class _Writer:
 
 KINDS = {
     "keys": np.int64, "stage_keys": np.int64, "runs": np.int64, "cells": np.int64, "maps": np.int64,
-    "allowed": np.bool_, "weights": np.float64, "tables": np.float64,
+    "allowed": np.bool_, "prices": np.float64, "weights": np.float64, "tables": np.float64,
 }  # fmt: skip
 
 

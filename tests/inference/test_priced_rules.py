@@ -21,7 +21,9 @@ RULES = {  # the rules, and what the places of a labelling cost
         "forbid y[-1] is P and y is Q as moving with cost = enter\n",
         lambda y, w, t: 0.7 * (t > 0 and (y[t - 1], y[t]) == ("P", "Q")),
     ),
-    "what is observed": ("require y is P when word is a with cost = 1.5\n", lambda y, w, t: 1.5 * (w[t] == "a" and y[t] == "Q")),
+    "what is observed": (
+        "require y is P when word is a with cost = 1.5\n", lambda y, w, t: 1.5 * (w[t] == "a" and y[t] == "Q")
+    ),
     "a reward": (
         "forbid y is Q and y[-1] is Q with cost = -0.25\n", lambda y, w, t: -0.25 * (t > 0 and y[t - 1] == y[t] == "Q")
     ),

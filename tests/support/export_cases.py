@@ -52,6 +52,8 @@ STRUCTURES = {
     "clique y: g\nclique y[-1], y\nclique y, met: bias, h\nclique y, kept\nrequire y is not A when pos[-1] is V\n",
     "views": 'label y in {NN, NNS, VB}\nview coarse = prefix(y, 1)\nclique y: g\nclique coarse[-1], coarse: bias, h\n'
     "clique coarse, y[1]\n",
+    "prices": "label y in {A, B, C}\nclique y: g\nclique y[-1], y: bias, h\n"
+    "forbid y[-1] is A and y is B with cost = 0.7\nrequire y is C when pos is N with cost = -0.5\n",
     "third order": "label y in {A, B}\nclique y: g\nclique y[-3], y: bias, h\nclique y[-1], y\n",
 }  # fmt: skip
 STATES = {"segments": {"y": ("B-X", "I-X", "B-Y", "I-Y", "O")}, "factorial": {"y": ("A", "B", "C"), "z": ("P", "Q")}}

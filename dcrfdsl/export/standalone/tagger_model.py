@@ -66,8 +66,8 @@ class Part(NamedTuple):
     """A clique with its numbers.
 
     tables: of each kind the log potentials that all instances share, [states …].   cells: of each kind, for each entry
-    of its table the assignment that has its weights; None if they are the same.   codes: of a hard constraint that
-    reads the data: what each observation is, and how many values it has; `allowed` has a table for each code.
+    of its table the assignment that has its weights; None if they are the same.   observed: of a constraint that
+    reads the data, what each observation is, and how many values it has; `allowed` has log potentials for each code.
     """
 
     clique: Clique
@@ -142,7 +142,11 @@ class Tagger:
         allowed = None
         if part["codes"]:
             first_row = 0
-            allowed = np.where(cut.next("allowed", part["codes"] * math.prod(cards)), 0.0, -np.inf)
+            size = part["codes"] * math.prod(cards)
+            if part["priced"]:
+                allowed = cut.next("prices", size).astype(np.float64)
+            else:
+                allowed = np.where(cut.next("allowed", size), 0.0, -np.inf)
             allowed = allowed.reshape(part["codes"], *cards)
         observed = [
             (state_numbers_of(one, self._lexicons) if one[0] == "state" else holds_of(one, self._lexicons), count)
@@ -281,7 +285,7 @@ class Tagger:
                 )
             for table, cells in zip(part.tables, part.cells, strict=True):
                 if part.allowed is not None:
-                    tables.append(part.allowed[_codes(part.observed, batch)])
+                    tables.append(scale * part.allowed[_codes(part.observed, batch)])
                 elif scores is None:
                     tables.append(scale * table[None, None])
                 else:
