@@ -28,8 +28,9 @@ from ..foundation import (
 )
 from ..inference import Workers
 from ..model import Prediction, Predictor, TrainedModel
-from ..semantics import has_segments, load_text, spare_columns, split_mark, split_state
+from ..semantics import has_segments, load_text, split_mark, split_state
 from ..training import Template, fit
+from .model_columns import read_columns, unread_columns
 
 Names: TypeAlias = Mapping[int, str] | Mapping[str, str] | Sequence[str]
 Units: TypeAlias = list[list[int]]  # of each word, the numbers of its pieces
@@ -279,7 +280,7 @@ class Decoder:
                 row[self._label] = gold[n]
             rows.append(row)
         assert self.model.spec.data is not None
-        optional = (*(() if gold is not None else (self._label,)), *spare_columns(self.model.spec))
+        optional = (*(() if gold is not None else (self._label,)), *unread_columns(self.model.spec))
         return corpus_from_rows(rows, self.model.spec.data, optional=optional)
 
 
@@ -423,10 +424,9 @@ def _template_of(names: Sequence[str]) -> str:
 def _columns_of(model: TrainedModel) -> tuple[str, str, str | None]:
     """The label, the column of its scores, and that of the words, if features read it. DcrfError for other models."""
     spec = model.spec
-    columns = spec.data.columns if spec.data else ()
-    left_out = {*model.labels, *spare_columns(spec)}
+    columns = read_columns(spec)
     scores = [column.name for column in columns if column.type.of == model.labels]
-    others = [column for column in columns if column.name not in {*left_out, *scores}]
+    others = [column for column in columns if column.name not in scores]
     if len(model.labels) != 1 or len(scores) != 1 or len(others) > 1 or any(one.type.name != "str" for one in others):
         message = "a decoder takes a template with one label, one column of its scores, and at most one of words"
         remedy = "as `data jsonl(word, logits: scores(tag), tag)`, with `clique tag: offset(logits)`"

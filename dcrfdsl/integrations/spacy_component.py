@@ -15,8 +15,8 @@ from ..data import corpus_from_rows
 from ..foundation import Diagnostic, warn_of
 from ..inference import Workers
 from ..model import TrainedModel, load, model_as_bytes, model_from_bytes
-from ..semantics import spare_columns
 from .missing_packages import needed
+from .model_columns import unread_columns
 from .spacy_documents import LabelPlaces, Sentence, TokenColumns, sentences_of
 
 with needed("spacy"):
@@ -166,7 +166,7 @@ class SpacyTagger(Pipe):
         """Labels the tokens of sentences, and returns the segments: label, span and probability."""
         data = model.spec.data
         assert data is not None  # the model was trained on data
-        absent = (*model.labels, *spare_columns(model.spec))
+        absent = (*model.labels, *unread_columns(model.spec))
         predictor = model.prepare(corpus_from_rows(self._columns.rows(sentences), data, optional=absent))
         prediction = model.predict(predictor, threads=threads)
         kinds = ("tokens", "segments") if self.confidence else ()

@@ -14,10 +14,11 @@ from typing import Any, NamedTuple, TypeAlias
 
 from ..data import Corpus, corpus_from_rows, remarked
 from ..foundation import Diagnostic, data_error, did_you_mean, quoted_names, spelling_remedy, warn_of
-from ..semantics import ModelSpec, has_segments, spare_columns
+from ..semantics import ModelSpec, has_segments
 from ..syntax import Column, Scheme
 from ..training import Template, as_resolved
 from .missing_packages import needed
+from .model_columns import read_columns, unread_columns
 
 with needed("spacy"):
     from spacy.parts_of_speech import IDS as PARTS_OF_SPEECH
@@ -66,11 +67,9 @@ class TokenColumns:
 
         named: attributes by column; other columns are read from the attribute of their own name.
         """
-        columns = spec.data.columns if spec.data else ()
-        left_out = {*(label.name for label in spec.labels), *spare_columns(spec)}
-        kept = tuple(column for column in columns if column.name not in left_out)
+        kept = read_columns(spec)
         names = [column.name for column in kept]
-        refuse_unknown(named, names, "column")
+        refuse_unknown(named, [*names, *unread_columns(spec)], "column")
         for name in names:
             _refuse_unreadable(name, _attribute(name, named))
         return cls(kept, {name: _attribute(name, named) for name in names})
@@ -271,9 +270,10 @@ def corpus_from_docs(
     sentences = sentences_of(docs)
     rows = read.rows(sentences)
     for row, sentence in zip(rows, sentences, strict=True):
-        row.update({label: places.read(label, sentence) for label in places.places})
+        row |= {column: ["_"] * len(sentence.tokens) for column in unread_columns(spec)}
+        row |= {label: places.read(label, sentence) for label in places.places}
     assert spec.data is not None
-    corpus = corpus_from_rows(rows, spec.data, optional=spare_columns(spec))
+    corpus = corpus_from_rows(rows, spec.data)
     for label in spec.labels:
         if isinstance(label.domain, Scheme) and label.domain.name != "bio":
             corpus = remarked(corpus, label.name, label.domain.name)

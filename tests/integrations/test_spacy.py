@@ -246,6 +246,16 @@ def test_a_label_without_segments_is_no_entity(tmp_path: Path) -> None:
         pipeline(str(tmp_path / "m"), labels={"kind": "ents"})
 
 
+def test_a_column_that_no_feature_reads_need_not_be_there(model: TrainedModel) -> None:
+    template = ADDRESS.replace("(word, part)", "(word, strange, pos, part)")
+    rows = [[(w, "?", "?", p) for w, p in zip(ws.split(), ps.split(), strict=True)] for ws, ps in SENTENCES]
+    doc = spacy.blank("en")("9 Bath Lane, Oxford")
+    expected = segments(SpacyTagger("plain", model)(doc))
+    assert segments(SpacyTagger("wide", trained(template, rows))(doc)) == expected
+    corpus = corpus_from_docs([doc], load_text(template))
+    assert fit(load_text(template), corpus).labels == ("part",)
+
+
 def test_two_labels_have_two_places(kind: None, tmp_path: Path) -> None:
     trained(MANY, MANY_ROWS).save(tmp_path / "m")
     with pytest.raises(DcrfError, match=r"`entity` and `place` are both to be `ents`"):
