@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from multiprocessing import parent_process
 from pathlib import Path
+from typing import Any
 
 from ..data import corpus_from_rows
 from ..foundation import Diagnostic, warn_of
@@ -22,7 +23,9 @@ from .spacy_documents import LabelPlaces, Sentence, TokenColumns, sentences_of
 with needed("spacy"):
     from spacy.language import Language
     from spacy.pipeline import Pipe
+    from spacy.scorer import Scorer
     from spacy.tokens import Doc, Span, Token
+    from spacy.training import Example
     from spacy.util import minibatch
 
 _CONFIDENCE = "confidence"  # the extension of spans and tokens
@@ -108,6 +111,22 @@ class SpacyTagger(Pipe):
             else:
                 yield from docs
 
+    def score(self, examples: Iterable[Example], **settings: Any) -> dict[str, Any]:
+        """The scores of entities, tags and parts of speech against gold documents, for `nlp.evaluate`.
+
+        examples: predicted and gold documents.
+        settings: for spaCy's `Scorer`.
+        """
+        self.trained_model  # noqa: B018  is read now, if it was not there before
+        pairs, places = list(examples), self._places.places.values()
+        scores: dict[str, Any] = {}
+        if "ents" in places:
+            scores |= Scorer.score_spans(pairs, "ents", **settings)
+        for attribute in ("tag", "pos"):
+            if attribute in places:
+                scores |= Scorer.score_token_attr(pairs, attribute, **settings)
+        return scores
+
     # keeping ----------------------------------------------------------------------------------------------------------
 
     def to_disk(self, path: str | Path, *, exclude: Sequence[str] = ()) -> None:
@@ -150,12 +169,15 @@ class SpacyTagger(Pipe):
         model, sentences = self.trained_model, sentences_of(docs)
         spans = self._labelled(model, sentences, threads) if sentences else []
         for label in self._places.of_segments:
+            of_doc: dict[int, list[Span]] = {id(doc): [] for doc in docs}
+            for one, span, _ in spans:
+                if one == label:
+                    of_doc[id(span.doc)].append(span)
             for doc in docs:
-                found = [span for one, span, _ in spans if one == label and span.doc is doc]
                 if self._places.places[label] == "ents":
-                    doc.set_ents(found)
+                    doc.set_ents(of_doc[id(doc)])
                 else:
-                    doc.spans[label] = found
+                    doc.spans[label] = of_doc[id(doc)]
         if self.confidence:
             for _, span, probability in spans:
                 span._.set(_CONFIDENCE, probability)

@@ -15,6 +15,7 @@ from dcrfdsl import DcrfError, DcrfWarning, TrainedModel, corpus_from_rows, fit,
 
 spacy = pytest.importorskip("spacy", reason="needs spaCy: pip install 'dcrfdsl[spacy]'")
 from spacy.tokens import Doc, DocBin, Span, Token  # noqa: E402
+from spacy.training import Example  # noqa: E402
 
 from dcrfdsl.spacy import SpacyTagger, corpus_from_docs, make_tagger  # noqa: E402
 
@@ -211,6 +212,21 @@ def test_confidence_is_kept_with_a_document(path: str) -> None:
     again = Doc(nlp.vocab).from_bytes(doc.to_bytes())
     assert segments(again) == segments(doc)
     assert [token._.confidence for token in again] == [token._.confidence for token in doc]
+
+
+def test_spacy_evaluates_what_is_set(kind: None, path: str, tmp_path: Path) -> None:
+    nlp = pipeline(path)
+    gold = nlp.make_doc("9 Bath Lane, Oxford in Oxford")
+    example = Example.from_dict(gold, {"entities": [(0, 11, "STREET"), (23, 29, "TOWN")]})
+    predicted = segments(nlp("9 Bath Lane, Oxford in Oxford"))
+    scores = nlp.evaluate([example])
+    assert [one[:2] for one in predicted] == [("9 Bath Lane", "STREET"), ("Oxford", "TOWN"), ("Oxford", "TOWN")]
+    assert (scores["ents_p"], scores["ents_r"]) == (pytest.approx(2 / 3), 1.0)
+    trained(MANY, MANY_ROWS).save(tmp_path / "many.model")
+    many = pipeline(str(tmp_path / "many.model"), columns={"kind": "_.kind", "height": "i"})
+    example = Example.from_dict(many.make_doc("9 Bath"), {"tags": ["CD", "CD"], "pos": ["NUM", "PROPN"]})
+    assert (scores := many.evaluate([example]))["tag_acc"] == 0.5 and scores["pos_acc"] == 1.0
+    Token.remove_extension("mood")
 
 
 def test_a_batch_that_fails_is_given_to_the_error_handler_of_spacy(path: str) -> None:
