@@ -13,6 +13,7 @@ from .plan.expansion import (
     ExpandedFeature as ExpandedFeature,
     Factor as Factor,
     FeatureSetPlan as FeatureSetPlan,
+    expand as expand,
     expand_features as expand_features,
     fixed_condition as fixed_condition,
     leaves as leaves,

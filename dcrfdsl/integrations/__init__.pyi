@@ -1,4 +1,6 @@
 from .logit_decoder import Decoder as Decoder
+from .scored_batches import ScoredBatch as ScoredBatch, ScoredTemplate as ScoredTemplate
 from .spacy_component import SpacyTagger as SpacyTagger, make_tagger as make_tagger
 from .spacy_documents import corpus_from_docs as corpus_from_docs
+from .torch_layer import Layer as Layer, SequenceDistribution as SequenceDistribution
 from .transformers_pipeline import SegmentPipeline as SegmentPipeline

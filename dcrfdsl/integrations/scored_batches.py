@@ -1,0 +1,359 @@
+"""Batches of given scores, bound to a template: sums over labellings, and their derivatives in scores and weights.
+
+    ScoredTemplate   a template that reads scores alone      batch(lengths)
+    ScoredBatch      sentences of these lengths              log_z, expectations, curvature, scores of labellings
+
+To the engine a score is a weight: each token of a batch has a feature of its own, whose weights for the assignments
+of a clique are the scores there. So whatever method or criterion a template names gives derivatives in scores as it
+does in weights. Weights and scores are in a list of arrays, the first of them the weights of the template, then for
+each table of scores [N, assignments], N being the tokens of the batch.
+
+Not here: the libraries that call it (`torch_layer`, `jax_functions`), and what a model already does with scores
+that are read from a file, as to find the best labels.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ..criteria import CRITERIA, TrainingProblem
+from ..data import Corpus, NumericColumn, corpus_from_rows
+from ..features import FeatureRows, expand
+from ..foundation import Floats, Ints, Ints32, cached_property, data_error, quoted_names
+from ..graph import CliqueTemplate, CliqueWeights, Gold, ModelGraph, Parameters
+from ..inference import METHODS, Binder, BoundData, Expectations, Workers, choose_method, score_sequences
+from ..kernels.optimization import count_labellings
+from ..kernels.tables import add_bias_gradient
+from ..model import TrainedModel, TrainingRecord
+from ..semantics import ModelSpec, TrainSettings, check_or_raise, inference_settings, load_text, stage_settings
+from ..syntax.nodes import Scheme
+from ..training import Template, as_resolved, assemble
+
+Arrays = list[Floats]  # the weights, then the scores of each table
+WITHOUT_LOSS = ("hmm", "adaboost", "induce", "rescale")
+LEAST_ROOM = 256  # tokens that are bound at least
+# The first derivative by values at ±h and ±2h: f' = Σ c f(x + k h) / h, with an error of h⁴ f⁗'/30.
+STEPS = {1: 2 / 3, -1: -2 / 3, 2: -1 / 12, -2: 1 / 12}
+STEP = 1e-3  # in units of the largest entry of a direction, so that the error is about 1e-12
+
+
+@dataclass(frozen=True)
+class ScoreInput:
+    """A column of scores.   variables: whose states it scores.   shape: how many states each has."""
+
+    name: str
+    variables: tuple[str, ...]
+    shape: tuple[int, ...]
+
+
+class ScoredTemplate:
+    """A template that reads nothing but scores, compiled.
+
+    inputs: its columns of scores by name.   tables: for each table of scores of the graph, the columns that it is the
+    sum of.   states: of every variable.   num_weights: of the weights of the template's own.
+    """
+
+    def __init__(self, template: Template, threads: int | None = None):
+        """template: as `fit` takes it. DcrfError where it is wrong, or reads something else than scores."""
+        self.resolved, self.workers = as_resolved(template), Workers(threads)
+        check_or_raise(self.resolved)
+        self.spec: ModelSpec = self.resolved.require(unchecked=True)
+        _refuse_data(self.spec)
+        assert self.spec.data is not None
+        begun = assemble(self.spec, corpus_from_rows([], self.spec.data), self.resolved.directories, {})
+        self.graph, self.states, self.extractor = begun.graph, dict(begun.states), begun.extractor
+        self.parameters, _ = begun.learn_parameters()
+        self._given = [template for template in self.graph.templates if template.given is not None]
+        if len(self._given) < len(self.graph.coded):
+            named = next(template.name for template in self.graph.coded if template.given is None)
+            message = f"a layer reads scores alone, and `{named}` reads other data"
+            raise data_error("not-scores", message, help="leave it out, or train by `fit`")
+        self.tables = [tuple(term.column for term in one.given.terms) for one in self._given if one.given is not None]
+        columns = {column.name: column.type.of for column in self.spec.data.columns if column.type.of}
+        sizes = {view.name: view.states for one in self._given for view in one.seen_as if view is not None}
+        states = {**self.states, **sizes}
+        self.inputs = {
+            name: ScoreInput(name, columns[name], tuple(len(states[one]) for one in columns[name]))
+            for name in dict.fromkeys(itertools.chain.from_iterable(self.tables))
+        }
+        self.method, self.settings = choose_method(self.graph, self.parameters, inference_settings(self.spec))
+        self._binders: dict[tuple[int, bool], Binder] = {}
+
+    @property
+    def num_weights(self) -> int:
+        return self.parameters.num_weights
+
+    @cached_property
+    def labels(self) -> tuple[str, ...]:
+        """The labels, in the order of the graph's variables."""
+        return self.graph.variables[: self.graph.num_labels]
+
+    def model(self, weights: Floats) -> TrainedModel:
+        """The model with these weights of its own, which reads scores from data."""
+        record = TrainingRecord(reason="weights of a layer")
+        return TrainedModel(
+            self.spec, self.states, self.extractor, {}, self.graph, self.parameters, np.array(weights), record
+        )
+
+    def corpus(self, lengths: Ints, scores: Mapping[str, Floats]) -> Corpus:
+        """Sentences of these lengths with these scores by column, [N, states]."""
+        off = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
+        columns = {name: NumericColumn(values) for name, values in scores.items()}
+        return Corpus("the batch", off, columns, np.repeat(np.arange(1, len(lengths) + 1), lengths))
+
+    def batch(self, lengths: Ints, *, opened: bool = False) -> ScoredBatch:
+        """A batch of sentences of these lengths, [B].
+
+        opened: with one more table for each variable, of zeros, whose derivatives are its marginals. Where an entry is
+        -inf, the state is impossible.
+        """
+        return ScoredBatch(self, lengths, opened)
+
+    def given_templates(self, *, opened: bool) -> list[CliqueTemplate]:
+        """The templates of the tables of scores; with `opened` also of one over each variable."""
+        first_set = len(self._given)
+        extra = [
+            CliqueTemplate(f"open {name}", -1, (m,), (0,), (card,), feature_set=first_set + m)
+            for m, (name, card) in enumerate(zip(self.graph.variables, self.graph.cards, strict=True))
+        ]
+        own = [replace(one, given=None, feature_set=n) for n, one in enumerate(self._given)]
+        return [*own, *extra] if opened else own
+
+    def binder(self, room: int, *, opened: bool) -> Binder:
+        """Binds batches of up to `room` tokens. It is made once."""
+        if (room, opened) not in self._binders:
+            graph, parameters = self.weighed(room, opened=opened)
+            self._binders[room, opened] = Binder(graph, parameters, programs=METHODS[self.method].programs)
+        return self._binders[room, opened]
+
+    def weighed(self, room: int, *, opened: bool = False) -> tuple[ModelGraph, Parameters]:
+        """The graph and its parameters where scores of `room` tokens are weights, after those of the template."""
+        first = len(self.spec.cliques)
+        given = [replace(one, clique=first + n) for n, one in enumerate(self.given_templates(opened=opened))]
+        plain = [template for template in self.graph.templates if template.given is None]
+        numbered = [
+            CliqueWeights(
+                np.zeros(0, np.int32), np.arange(room + 1, dtype=np.int64) * one.num_assignments,
+                np.tile(np.arange(one.num_assignments, dtype=np.int32), room),
+            )
+            for one in given
+        ]  # fmt: skip
+        graph = replace(self.graph, templates=(*plain, *given))
+        return graph, Parameters((*self.parameters.cliques, *numbered))
+
+
+class ScoredBatch:
+    """Sentences of some lengths, bound to a template. Methods take `Arrays` and are deterministic."""
+
+    def __init__(self, template: ScoredTemplate, lengths: Ints, opened: bool):
+        self.template, self.lengths = template, lengths
+        self.sentence_off = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
+        self.num_tokens = int(self.sentence_off[-1])
+        self.sentence_of = np.repeat(np.arange(len(lengths)), lengths)
+        self.sizes = [one.num_assignments for one in template.given_templates(opened=opened)]
+        self._room = max(LEAST_ROOM, 1 << max(0, self.num_tokens - 1).bit_length())
+        self._binder = template.binder(self._room, opened=opened)
+        rows = self.rows()
+        self.data: BoundData = self._binder.bind(rows, self.sentence_off, {})
+        self.method = METHODS[template.method].build(self.data, template.settings)
+
+    def rows(self) -> tuple[FeatureRows, ...]:
+        """A feature at each token, with its number, for each table."""
+        off, numbers = np.arange(self.num_tokens + 1, dtype=np.int64), np.arange(self.num_tokens, dtype=np.int32)
+        return tuple(FeatureRows(off, numbers, np.zeros(0)) for _ in self.sizes)
+
+    # weights of the engine ----------------------------------------------------------------------------------------
+
+    def _weights(self, arrays: Arrays) -> Floats:
+        """All of them as the engine has them: the scores of each table have room for more tokens."""
+        own, *tables = arrays
+        weights = np.zeros(self.data.num_weights)
+        at = len(own)
+        weights[:at] = own
+        for table, size in zip(tables, self.sizes, strict=True):
+            weights[at : at + table.size] = table.ravel()
+            at += self._room * size
+        return weights
+
+    def _parted(self, weights: Floats) -> Arrays:
+        """The weights of the engine, or their derivatives, as arrays."""
+        at = self.template.num_weights
+        arrays = [weights[:at]]
+        for size in self.sizes:
+            arrays.append(weights[at : at + self.num_tokens * size].reshape(-1, size))
+            at += self._room * size
+        return arrays
+
+    # sums over labellings -----------------------------------------------------------------------------------------
+
+    def log_z(self, arrays: Arrays) -> Floats:
+        """log Z of each sentence, [B]; -inf where no labelling is possible."""
+        return self._summed(arrays, derivatives=False)[0]
+
+    def expectations(self, arrays: Arrays, mass: Floats | None = None) -> tuple[Floats, Arrays]:
+        """log Z [B], and the derivatives of Σ mass log Z: expected counts, each sentence's times its mass [B], or 1."""
+        return self._summed(arrays, derivatives=True, mass=mass)
+
+    def _summed(self, arrays: Arrays, *, derivatives: bool, mass: Floats | None = None) -> tuple[Floats, Arrays]:
+        data, method, workers = self.data, self.method, self.template.workers
+        runs = data.chunks(workers.threads if derivatives else 4 * workers.threads)
+        potentials = data.potentials(self._weights(arrays))
+        out = Expectations.empty(data, approximate=method.approximate)
+        # The weights of the template are biases, whose cells each run adds up by itself; scores are apart by token.
+        gradient = np.zeros(data.num_weights if derivatives else 0)
+        expected = np.zeros((len(runs), len(data.hard)))
+        number = {first: n for n, (first, _) in enumerate(runs)}
+
+        def run(first: int, last: int) -> None:
+            method.expectations(potentials, first, last, out, gradient, expected[number[first]])
+
+        workers.map(run, runs)
+        self.status = out.summary()
+        if not derivatives:
+            return out.log_z, []
+        add_bias_gradient(data.bindings, expected.sum(axis=0), gradient)
+        counts = self._parted(gradient)
+        return out.log_z, counts if mass is None else self.times(counts, mass, arrays)
+
+    def times(self, counts: Arrays, mass: Floats, arrays: Arrays) -> Arrays:
+        """The expected counts at `arrays` with each sentence's times its mass [B].   counts: with a mass of 1."""
+        if len(mass) and (mass == mass[0]).all():
+            return [mass[0] * one for one in counts]
+        tables = [table * mass[self.sentence_of, None] for table in counts[1:]]
+        return [mass @ self.expected_weights(arrays), *tables]
+
+    def expected_weights(self, arrays: Arrays) -> Floats:
+        """The expected counts of the template's own weights in each sentence, [B, weights]."""
+        data = self.data
+        potentials, out = data.potentials(self._weights(arrays)), Expectations.empty(data)
+        found = np.zeros((len(self.lengths), self.template.num_weights))
+        nothing = np.zeros(data.num_weights)
+
+        def run(first: int, last: int) -> None:
+            for s in range(first, last):
+                expected, counts = np.zeros(len(data.hard)), np.zeros(data.num_weights)
+                self.method.expectations(potentials, s, s + 1, out, nothing, expected)
+                add_bias_gradient(data.bindings, expected, counts)
+                found[s] = counts[: self.template.num_weights]
+
+        run(0, len(self.lengths))
+        return found
+
+    def curvature(self, arrays: Arrays, direction: Arrays, mass: Floats) -> tuple[Floats, Arrays]:
+        """The derivative along `direction` of log Z [B], and of the expected counts with this mass [B].
+
+        By differences of exact expectations at four points, with an error of about 1e-12 of the largest entry.
+        """
+        largest = max((float(np.abs(one).max(initial=0.0)) for one in direction), default=0.0)
+        if not largest:
+            return np.zeros(len(self.lengths)), [np.zeros_like(one) for one in arrays]
+        step = STEP / largest
+        slope, change = np.zeros(len(self.lengths)), [np.zeros_like(one) for one in arrays]
+        for times, factor in STEPS.items():
+            moved = [one + times * step * way for one, way in zip(arrays, direction, strict=True)]
+            log_z, counts = self.expectations(moved, mass)
+            slope += factor / step * np.where(np.isfinite(log_z), log_z, 0.0)
+            for total, one in zip(change, counts, strict=True):
+                total += factor / step * one
+        return slope, change
+
+    def expected_scores(self, arrays: Arrays, by: Arrays) -> Floats:
+        """E Σ by · counts, [B]: the expected score of a labelling under the weights and scores `by`."""
+        _, counts = self.expectations(arrays)
+        total: Floats = self.expected_weights(arrays) @ by[0]
+        for table, of in zip(counts[1:], by[1:], strict=True):
+            product = np.where(table > 0.0, table * np.where(table > 0.0, of, 0.0), 0.0).sum(axis=1)
+            np.add.at(total, self.sentence_of, product)
+        return total
+
+    # labellings ---------------------------------------------------------------------------------------------------
+
+    @property
+    def has_hidden_variables(self) -> bool:
+        """Whether labels alone do not tell the state of every variable at every token."""
+        graph = self.template.graph
+        return len(graph.cards) > graph.num_labels or bool(graph.of_sentence)
+
+    def labelling(self, codes: Sequence[Ints]) -> Ints32:
+        """Labels as the engine has them, from the codes of each variable, [N] each."""
+        return np.ascontiguousarray(np.stack(codes, axis=-1).ravel(), np.int32)
+
+    def scores_of(self, arrays: Arrays, labelling: Ints32) -> Floats:
+        """The score of a labelling of each sentence, [B]; -inf where it is impossible."""
+        data = self.data
+        return score_sequences(data, labelling, data.potentials(self._weights(arrays)), self.template.workers)
+
+    def counts_of(self, labelling: Ints32, mass: Floats) -> Arrays:
+        """The derivatives of Σ mass score of a labelling: its counts, each sentence's times its mass [B]."""
+        data = self.data
+        gradient, expected = np.zeros(data.num_weights), np.zeros(len(data.hard))
+        belief = np.zeros(int(data.shapes.local_end.max(initial=0)))
+        count_labellings(
+            0, len(self.lengths), data.shapes, data.kinds, data.bindings, data.rows, labelling[None, :],
+            data.labelling_off, mass[None, :], belief, expected, gradient,
+        )  # fmt: skip
+        add_bias_gradient(data.bindings, expected, gradient)
+        return self._parted(gradient)
+
+    # criteria -----------------------------------------------------------------------------------------------------
+
+    def criterion(self, arrays: Arrays, gold: Gold, criterion: str) -> tuple[float, Arrays]:
+        """Value and derivatives of a criterion, as a template names it, such as `hmsvm(loss = hamming(tag))`.
+
+        DcrfError where the template does not allow it, or it is no sum over sentences.
+        """
+        template = self.template
+        settings = _criterion_settings(template, criterion)
+        graph, parameters = template.weighed(self._room)
+        problem = TrainingProblem(
+            template.spec, graph, parameters, self.rows(), {}, self.sentence_off, gold,
+            np.zeros(parameters.num_weights), template.workers,
+            states=tuple(template.states[name] for name in graph.variables), extractor=template.extractor,
+        )  # fmt: skip
+        if gold.complete_sentences(self.sentence_off).any():
+            complete = gold.complete_sentences(self.sentence_off).astype(np.float64)
+            counts = self.counts_of(np.maximum(problem.labelling, 0).astype(np.int32), complete)
+            problem = replace(problem, counts=self._weights(counts))
+        objective = CRITERIA[settings.criterion.method](problem, settings)
+        weights = self._weights(arrays)
+        value, gradient = objective.value_and_gradient(weights)
+        if settings.criterion.method == "hmsvm":  # whose penalty is a part of its value
+            value, gradient = value - 0.5 * float(weights @ weights), gradient - weights
+        return value, self._parted(gradient)
+
+
+def _criterion_settings(template: ScoredTemplate, criterion: str) -> TrainSettings:
+    """The settings of a stage that trains by this criterion, without a penalty."""
+    stages = load_text(f"train {criterion} as loss: prior = none\n", "criterion").require(unchecked=True).stages
+    method = stages[0].criterion.name
+    if method in WITHOUT_LOSS:
+        message = f"`{method}` is no sum over sentences of a function of scores, so a layer has no such loss"
+        raise data_error("no-loss", message, help="take `likelihood`, `perceptron`, `hmsvm`, `marginal` or `mce`")
+    resolved = replace(template.resolved, spec=template.spec.model_copy(update={"stages": stages}))
+    check_or_raise(resolved)
+    return stage_settings(resolved.require(unchecked=True), stages[0].label)
+
+
+def _refuse_data(spec: ModelSpec) -> None:
+    """DcrfError where a template reads data that is no score, or learns its states."""
+    learned = [
+        label.name
+        for label in spec.labels
+        if label.domain is None or (isinstance(label.domain, Scheme) and not label.domain.types)
+    ]
+    if learned:
+        message = f"a layer has no data to learn the states of {', '.join(quoted_names(learned))} from"
+        remedy = f"declare them, as in `label {learned[0]} in bio(PER, LOC)`"
+        raise data_error("no-states", message, help=remedy)
+    expansion = expand(spec)
+    for number, clique in zip(expansion.set_of_clique, spec.cliques, strict=True):
+        what = f"`{clique.word} {clique.label}` has features of data" if number >= 0 else None
+        if clique.relational:
+            what = f"`clique {clique.label}` joins positions by data"
+        if what is not None:
+            message = f"a layer reads scores alone, and {what}"
+            raise data_error("not-scores", message, help="let the net score what it sees, and write `offset(SCORES)`")

@@ -1,0 +1,595 @@
+"""A template as the last layer of a network in PyTorch: a distribution over labellings, given the scores of a net.
+
+    layer = Layer("tags.dcrf")                      its parameters are the template's own weights
+    d = layer(scores, lengths)                      scores: [B, T, K], or {column: tensor}
+    loss = -d.log_prob(tags).mean()                 tags: [B, T], or {label: codes}; -1 where a label is not known
+
+The kernels of the engine compute, on the CPU, in float64 and without Python's lock; tensors of other devices are copied
+there and back. Results have the type and device of the scores (float32 for those in half precision). The derivative of
+log Z in the scores are the marginals of their cliques, of these their covariances: a second derivative is taken by
+differences of four exact expectations, a third is refused.
+
+Not here: sums over labellings (`scored_batches`), models on disk (`model`).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ..data import Corpus, EncodedLabels
+from ..foundation import Floats, Ints
+from ..graph import Gold
+from ..model import Prediction, Predictor, TrainedModel, gold_of
+from ..training import Template
+from .missing_packages import needed
+from .scored_batches import Arrays, ScoredBatch, ScoredTemplate, ScoreInput
+
+with needed("torch"):
+    import torch
+    from torch import Tensor, nn
+    from torch.autograd import Function
+
+Scores = Tensor | Mapping[str, Tensor]
+Tags = Tensor | Mapping[str, Tensor]
+UNKNOWN = -1  # the code of a label that is not known, which is summed out
+MOST_BATCHES = 32  # that are kept bound, by their lengths
+
+
+class Layer(nn.Module):
+    """A template over scores, as a module. Calling it gives a `SequenceDistribution`.
+
+    template: as `dcrfdsl.fit` takes it: a path, what `load_template` or `load_text` gives, a `Template`. It reads
+        scores alone, by `offset(COLUMN)`, and declares all states.
+    states: the states of labels in the order in which the net scores them, by label, or a list if there is one label. A
+        check: an error if the template has them in another order.
+    threads: to compute with; by default `DCRFDSL_THREADS`, else all cores.
+
+    weights: the template's own weights, as those of `clique tag[-1], tag`, a parameter [W], 0 at first.
+
+    Raises DcrfError where the template is wrong, or reads anything but scores.
+    """
+
+    def __init__(
+        self,
+        template: Template,
+        *,
+        states: Mapping[str, Sequence[str]] | Sequence[str] | None = None,
+        threads: int | None = None,
+    ):
+        super().__init__()
+        self.template = ScoredTemplate(template, threads)
+        self.weights = nn.Parameter(torch.zeros(self.template.num_weights))
+        self._batches: dict[tuple[bytes, bool], ScoredBatch] = {}
+        _check_states(self.template, states)
+
+    @property
+    def states(self) -> dict[str, tuple[str, ...]]:
+        """The states of each label, in the order of scores and codes."""
+        return {label: self.template.states[label] for label in self.template.labels}
+
+    def extra_repr(self) -> str:
+        inputs = ", ".join(f"{name}: {' × '.join(map(str, one.shape))}" for name, one in self.template.inputs.items())
+        return f"{inputs}; {self.template.num_weights} weights, {self.template.method}"
+
+    def forward(
+        self, scores: Scores, lengths: Tensor | Sequence[int] | None = None, *, mask: Tensor | None = None
+    ) -> SequenceDistribution:
+        """The distribution over the labellings of a batch.
+
+        scores: [B, T, K] float, K in the order of `states`; of several columns by name, of a column over several
+            variables [B, T, K1, K2, …]. -inf is impossible.
+        lengths: [B] whole numbers from 0 to T; by default T each.
+        mask: [B, T] bool in place of `lengths`: the positions that there are. Those with False are left out, and their
+            neighbours are neighbours then.
+
+        Raises ValueError for scores that are NaN or +inf, have another shape, or lengths that do not fit.
+        """
+        tables = _checked_scores(self.template.inputs, scores)
+        first = next(iter(tables.values())) if tables else self.weights
+        batch, time = first.shape[:2] if tables else (len(lengths or ()), 0)
+        kept = _kept_positions(batch, time, lengths, mask, first.device)
+        return SequenceDistribution(self, tables, kept)
+
+    def bound(self, lengths: Ints, *, opened: bool = False) -> ScoredBatch:
+        """The batch of these lengths [B], which is bound when it is first asked for."""
+        key = lengths.tobytes(), opened
+        batch = self._batches.pop(key, None)
+        if batch is None:
+            batch = self.template.batch(lengths, opened=opened)
+            while len(self._batches) >= MOST_BATCHES:
+                self._batches.pop(next(iter(self._batches)))
+        self._batches[key] = batch  # the last one now
+        return batch
+
+    def parameter_groups(self, net: nn.Module, *, lr: float, moves: float) -> list[dict[str, Any]]:
+        """The groups of an optimizer: the net, and the template's weights with a learning rate of their own.
+
+        Moves that learn as slowly as a pretrained net stay near 0 for all of its training.
+
+        net: the network below.   lr: its learning rate.   moves: that of the template's weights.
+        """
+        own = {id(one) for one in self.parameters()}
+        below = [one for one in net.parameters() if id(one) not in own]
+        return [{"params": below, "lr": lr}, {"params": list(self.parameters()), "lr": moves}]
+
+    def model(self) -> TrainedModel:
+        """The template with the present weights, as a model that reads scores from data and needs no PyTorch."""
+        return self.template.model(self.weights.detach().cpu().double().numpy())
+
+    def to_model(self, path: str | os.PathLike[str]) -> None:
+        """Writes `model()` to a file, for `dcrfdsl tag` and `dcrfdsl.load`.
+
+        path: of the file.
+        """
+        self.model().save(path)
+
+
+class SequenceDistribution:
+    """p(labels | scores) for a batch of B sentences of up to T tokens. Made by a `Layer`.
+
+    Values of positions that are not there are 0, and their codes -1.
+    """
+
+    def __init__(self, layer: Layer, scores: Mapping[str, Tensor], kept: Tensor):
+        self._layer, self._kept = layer, kept
+        self._lengths: Ints = kept.sum(1).cpu().numpy().astype(np.int64)
+        self._shape = tuple(kept.shape)
+        self._inputs = {name: table[kept].flatten(1) for name, table in scores.items()}  # [N, states] each
+        for name, table in self._inputs.items():
+            wrong = table.isnan() | (table == torch.inf)
+            if bool(wrong.any()):
+                token, place = torch.nonzero(wrong)[0].tolist()
+                sentence, position = torch.nonzero(kept)[token].tolist()
+                message = (
+                    f"`{name}` has the score {float(table[token, place])} at sentence {sentence}, position {position}"
+                )
+                raise ValueError(f"{message} (from 0): a score is a number, or -inf where it is impossible")
+        some = next(iter(scores.values()), layer.weights)
+        self._type = torch.float32 if some.dtype in (torch.float16, torch.bfloat16) else some.dtype
+        self._device = some.device
+
+    # sums over labellings -----------------------------------------------------------------------------------------
+
+    @cached_property
+    def _tables(self) -> list[Tensor]:
+        """The scores of each table of the graph, [N, assignments] each."""
+        return [sum(self._inputs[name] for name in names) for names in self._layer.template.tables]  # type: ignore[misc]
+
+    def _sum(self, opened: Sequence[Tensor] = ()) -> Tensor:
+        batch = self._layer.bound(self._lengths, opened=bool(opened))
+        return _LogPartition.apply(batch, self._layer.weights, *self._tables, *opened)  # type: ignore[no-any-return]
+
+    @cached_property
+    def log_partition(self) -> Tensor:
+        """log Z of each sentence, [B]; -inf where no labelling is possible."""
+        return self._sum().to(self._type)
+
+    def log_prob(self, tags: Tags, *, validate: bool = True) -> Tensor:
+        """log p(tags | scores) of each sentence, [B].
+
+        tags: [B, T] codes, indices into `layer.states`, or {label: codes}; -1 where a label is not known, which is
+            summed out.
+        validate: whether labels that the template forbids are an error; else their probability is 0, its log -inf.
+
+        Raises ValueError where codes are no states, or forbidden.
+        """
+        codes = self._codes(tags)
+        batch = self._layer.bound(self._lengths)
+        if batch.has_hidden_variables or any(bool((one < 0).any()) for one in codes.values()):
+            score = self._sum(self._restrictions(codes))
+        else:
+            labelling = batch.labelling([one.numpy() for one in codes.values()])
+            score = _LabellingScore.apply(batch, labelling, self._layer.weights, *self._tables)
+        if validate and not bool(torch.isfinite(score[self.log_partition.isfinite()]).all()):
+            number = int(torch.nonzero(~torch.isfinite(score))[0])
+            raise ValueError(f"the labels of sentence {number} (from 0) are impossible by the template or its scores")
+        return score.to(self._type) - self.log_partition
+
+    @cached_property
+    def marginals(self) -> dict[str, Tensor]:
+        """p(label at t = state | scores) by label, [B, T, K]; differentiable."""
+        opened = self._openings()
+        sums = self._sum(opened).sum()
+        found = torch.autograd.grad(sums, opened, create_graph=True)
+        names = self._layer.template.graph.variables
+        return {name: self._spread(one.to(self._type)) for name, one in zip(names, found, strict=True)}
+
+    @cached_property
+    def clique_marginals(self) -> dict[str, Tensor]:
+        """The marginals of the variables of each column of scores, by column, [B, T, K1, …]; differentiable.
+
+        A clique over neighbours, as `y[-1], y`, has none at the first token.
+        """
+        tables = [table.requires_grad_() if table.is_leaf else table for table in self._tables]
+        batch = self._layer.bound(self._lengths)
+        sums = _LogPartition.apply(batch, self._layer.weights, *tables).sum()
+        found = torch.autograd.grad(sums, tables, create_graph=True)
+        template, marginals = self._layer.template, {}
+        for names, one in zip(template.tables, found, strict=True):
+            for name in names:
+                spread = self._spread(one.to(self._type))
+                marginals[name] = spread.reshape(*self._shape, *template.inputs[name].shape)
+        return marginals
+
+    def entropy(self) -> Tensor:
+        """−Σ p log p over the labellings of each sentence, [B] in nats; with hidden variables, over these too."""
+        return (self._sum() - self._expected_score(self)).to(self._type)
+
+    def kl(self, other: SequenceDistribution) -> Tensor:
+        """KL(self ‖ other) = Σ p log (p / q) of each sentence, [B] in nats.
+
+        other: of a layer of the same template, and sentences of the same lengths.
+        """
+        if other._shape != self._shape or not np.array_equal(other._lengths, self._lengths):
+            raise ValueError("`kl` compares distributions over sentences of the same lengths")
+        if [one.shape for one in other._tables] != [one.shape for one in self._tables]:
+            raise ValueError("`kl` compares distributions of layers of the same template")
+        apart = self._expected_score(self) - self._expected_score(other)
+        return (apart - self._sum() + other._sum()).to(self._type)
+
+    def _expected_score(self, by: SequenceDistribution) -> Tensor:
+        """The expected score of a labelling by another distribution, [B]."""
+        batch, width = self._layer.bound(self._lengths), 1 + len(self._tables)
+        own, others = [self._layer.weights, *self._tables], [by._layer.weights, *by._tables]
+        return _ExpectedScore.apply(batch, width, *own, *others)  # type: ignore[no-any-return]
+
+    def loss(self, tags: Tags, criterion: str = "likelihood") -> Tensor:
+        """A criterion of the language, as its sum over the sentences, a scalar; without a penalty.
+
+        tags: as for `log_prob`.
+        criterion: as after `train`: `hmsvm(loss = hamming(tag))`, `mce(loss = fscore(tag))`, `perceptron` …
+
+        Raises DcrfError where the template does not allow the criterion.
+        """
+        batch, codes = self._layer.bound(self._lengths), self._codes(tags)
+        return _Criterion.apply(batch, self._gold(codes), criterion, self._layer.weights, *self._tables).to(self._type)  # type: ignore[no-any-return]
+
+    # labellings ---------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _model(self) -> TrainedModel:
+        return self._layer.model()
+
+    @cached_property
+    def _corpus(self) -> Corpus:
+        scores = {name: table.detach().cpu().double().numpy() for name, table in self._inputs.items()}
+        return self._layer.template.corpus(self._lengths, scores)
+
+    @cached_property
+    def _predictor(self) -> Predictor:
+        return self._model.prepare(self._corpus)
+
+    @cached_property
+    def prediction(self) -> Prediction:
+        """The best labels as `TrainedModel.predict` gives them."""
+        return self._model.predict(self._predictor, threads=self._layer.template.workers.threads)
+
+    @cached_property
+    def mode(self) -> Tensor | dict[str, Tensor]:
+        """The codes of the best labels, [B, T], by the template's rule of decoding; by label if there are several."""
+        return self._labels(self.prediction.codes)
+
+    def sample(self, count: int = 1, *, seed: int = 0) -> Tensor | dict[str, Tensor]:
+        """Labels drawn from the distribution, [count, B, T] codes; by label if there are several.
+
+        count: of labellings a sentence.
+        seed: the same seed draws the same labels.
+        """
+        drawn = self._model.sample(self._corpus, count, seed=seed, threads=self._layer.template.workers.threads)
+        each = [self._labels({label: codes[n] for label, codes in drawn.codes.items()}) for n in range(count)]
+        if isinstance(each[0], Tensor):
+            return torch.stack(each)  # type: ignore[arg-type]
+        return {label: torch.stack([one[label] for one in each]) for label in each[0]}  # type: ignore[call-overload]
+
+    def topk(self, count: int) -> tuple[Tensor | dict[str, Tensor], Tensor]:
+        """The `count` best labellings of each sentence, best first.
+
+        Returns codes [count, B, T], by label if there are several, and log probabilities [count, B].
+        A sentence with fewer labellings has codes of -1 and -inf for the rest.
+        """
+        found = self._model.nbest(self._predictor, count, threads=self._layer.template.workers.threads).sentences
+        codes = {label: np.full((count, int(self._lengths.sum())), UNKNOWN, np.int64) for label in self._layer.states}
+        logs, at = np.full((count, len(found)), -np.inf), 0
+        for s, best in enumerate(found):
+            for label, one in best.codes.items():
+                codes[label][: len(best), at : at + self._lengths[s]] = one
+            with np.errstate(divide="ignore"):
+                logs[: len(best), s] = np.log(best.probability)
+            at += int(self._lengths[s])
+        each = [self._labels({label: one[n] for label, one in codes.items()}) for n in range(count)]
+        values = torch.as_tensor(logs, dtype=self._type, device=self._device)
+        if isinstance(each[0], Tensor):
+            return torch.stack(each), values  # type: ignore[arg-type]
+        return {label: torch.stack([one[label] for one in each]) for label in each[0]}, values  # type: ignore[call-overload]
+
+    def event_probability(self, event: str) -> Tensor:
+        """The probability of an event in each sentence, [B], such as `tag[3] is B-PER`; see `model.events.probability`.
+
+        event: in the words of `dcrfdsl tag --probability`; positions count from 1.
+        """
+        found = [one.value for one in self._model.events.probability(self._predictor, event)]
+        return torch.tensor(found, dtype=self._type, device=self._device)
+
+    # tensors and arrays -------------------------------------------------------------------------------------------
+
+    def _spread(self, values: Tensor) -> Tensor:
+        """[N, …] of the tokens as [B, T, …], 0 where there is no token."""
+        out = values.new_zeros(*self._shape, *values.shape[1:])
+        return out.masked_scatter(self._kept.reshape(*self._shape, *(1,) * (values.dim() - 1)), values)
+
+    def _labels(self, codes: Mapping[str, Any]) -> Tensor | dict[str, Tensor]:
+        found = {}
+        for label in self._layer.states:
+            out = torch.full(self._shape, UNKNOWN, dtype=torch.int64, device=self._device)
+            out[self._kept] = torch.as_tensor(np.asarray(codes[label], np.int64), device=self._device)
+            found[label] = out
+        return next(iter(found.values())) if len(found) == 1 else found
+
+    def _codes(self, tags: Tags) -> dict[str, Tensor]:
+        """The codes of each label at the tokens, [N] int64 on the CPU."""
+        states = self._layer.states
+        if isinstance(tags, Tensor):
+            if len(states) > 1:
+                raise ValueError(f"`tags` are by label, as in {{{', '.join(f'{one!r}: codes' for one in states)}}}")
+            tags = {next(iter(states)): tags}
+        strange = next((name for name in tags if name not in states), None)
+        if strange is not None:
+            raise ValueError(f"`tags` has {strange!r}, which is no label: the labels are {', '.join(states)}")
+        found = {}
+        for label, names in states.items():
+            given = tags.get(label)
+            if given is None:
+                found[label] = torch.full((int(self._lengths.sum()),), UNKNOWN)
+                continue
+            if given.is_floating_point() or given.is_complex() or given.dtype == torch.bool:
+                raise ValueError(f"codes of `{label}` are whole numbers, found {given.dtype}")
+            if tuple(given.shape) != self._shape:
+                raise ValueError(f"codes of `{label}` have the shape {tuple(given.shape)}, expected {self._shape}")
+            codes = given.detach()[self._kept].cpu().long()
+            wrong = (codes < UNKNOWN) | (codes >= len(names))
+            if bool(wrong.any()):
+                code = int(codes[wrong][0])
+                raise ValueError(f"`{label}` has the codes 0 to {len(names) - 1}, and -1 for unknown: found {code}")
+            found[label] = codes
+        return found
+
+    def _gold(self, codes: Mapping[str, Tensor]) -> Gold:
+        template = self._layer.template
+        known = np.stack([one.numpy() for one in codes.values()]).astype(np.int32)
+        encoded = EncodedLabels(known, tuple({} for _ in known), tuple(() for _ in known))
+        return gold_of(template.spec, template.states, template.extractor, self._corpus, encoded)
+
+    def _openings(self) -> list[Tensor]:
+        """A table of zeros for each variable, which its marginals are the derivatives of."""
+        cards, count = self._layer.template.graph.cards, int(self._lengths.sum())
+        return [torch.zeros(count, card, dtype=torch.float64, requires_grad=True) for card in cards]
+
+    def _restrictions(self, codes: Mapping[str, Tensor]) -> list[Tensor]:
+        """For each variable 0 where its state is possible, -inf elsewhere."""
+        graph = self._layer.template.graph
+        first = torch.as_tensor(np.concatenate([np.zeros(1, np.int64), np.cumsum(self._lengths)])[:-1])
+        tables = []
+        for number, (name, card) in enumerate(zip(graph.variables, graph.cards, strict=True)):
+            table = torch.zeros(int(self._lengths.sum()), card, dtype=torch.float64)
+            if name in codes:
+                known = codes[name] >= 0
+                if number in graph.of_sentence:  # which has a variable at the first token alone
+                    there = torch.zeros_like(known)
+                    there[first[torch.as_tensor(self._lengths) > 0]] = True
+                    known &= there
+                table[known] = -torch.inf
+                table[known, codes[name][known]] = 0.0
+            tables.append(table)
+        return tables
+
+
+# derivatives ----------------------------------------------------------------------------------------------------------
+
+
+def _arrays(tensors: Sequence[Tensor]) -> Arrays:
+    return [one.detach().cpu().double().numpy() for one in tensors]
+
+
+def _like(arrays: Sequence[Floats], tensors: Sequence[Tensor]) -> list[Tensor]:
+    pairs = zip(arrays, tensors, strict=True)
+    return [torch.as_tensor(array, dtype=like.dtype, device=like.device) for array, like in pairs]
+
+
+def _of_sentences(values: Floats, device: torch.device) -> Tensor:
+    return torch.as_tensor(values, device=device)
+
+
+class _Refusing(Function):
+    """A function whose calls cannot be mapped."""
+
+    @staticmethod
+    def vmap(*_: Any) -> Any:
+        raise RuntimeError("`torch.func.vmap` cannot map a dcrfdsl layer: give it the sentences as one batch")
+
+
+class _LogPartition(_Refusing):
+    """log Z of each sentence [B] float64, from the weights and tables."""
+
+    @staticmethod
+    def forward(ctx: Any, batch: ScoredBatch, *tensors: Tensor) -> Tensor:
+        ctx.batch = batch
+        ctx.save_for_backward(*tensors)
+        arrays = _arrays(tensors)
+        if any(ctx.needs_input_grad):
+            log_z, ctx.counts = batch.expectations(arrays)
+        else:
+            log_z = batch.log_z(arrays)
+        return _of_sentences(log_z, tensors[0].device)
+
+    @staticmethod
+    def backward(ctx: Any, mass: Tensor) -> Any:
+        if torch.is_grad_enabled():  # a graph of the derivatives is wanted
+            return None, *_Expectations.apply(ctx.batch, mass, *ctx.saved_tensors)
+        arrays = _arrays(ctx.saved_tensors)
+        counts = ctx.batch.times(ctx.counts, mass.detach().cpu().double().numpy(), arrays)
+        return None, *_like(counts, ctx.saved_tensors)
+
+
+class _Expectations(_Refusing):
+    """The derivatives of Σ mass log Z: expected counts."""
+
+    @staticmethod
+    def forward(ctx: Any, batch: ScoredBatch, mass: Tensor, *tensors: Tensor) -> tuple[Tensor, ...]:
+        ctx.batch = batch
+        ctx.save_for_backward(mass, *tensors)
+        _, counts = batch.expectations(_arrays(tensors), mass.detach().cpu().double().numpy())
+        return tuple(_like(counts, tensors))
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx: Any, *direction: Tensor) -> Any:
+        mass, *tensors = ctx.saved_tensors
+        slope, change = ctx.batch.curvature(_arrays(tensors), _arrays(direction), mass.detach().cpu().double().numpy())
+        return None, _like([slope], [mass])[0], *_like(change, tensors)
+
+
+class _LabellingScore(_Refusing):
+    """The score of a labelling of each sentence [B] float64, which is linear in weights and tables."""
+
+    @staticmethod
+    def forward(ctx: Any, batch: ScoredBatch, labelling: Any, *tensors: Tensor) -> Tensor:
+        ctx.batch, ctx.labelling = batch, labelling
+        ctx.save_for_backward(*tensors)
+        return _of_sentences(batch.scores_of(_arrays(tensors), labelling), tensors[0].device)
+
+    @staticmethod
+    def backward(ctx: Any, mass: Tensor) -> Any:
+        return None, None, *_LabellingCounts.apply(ctx.batch, ctx.labelling, mass, *ctx.saved_tensors)
+
+
+class _LabellingCounts(_Refusing):
+    """The derivatives of Σ mass score: counts, which depend on the mass alone."""
+
+    @staticmethod
+    def forward(ctx: Any, batch: ScoredBatch, labelling: Any, mass: Tensor, *tensors: Tensor) -> tuple[Tensor, ...]:
+        ctx.batch, ctx.labelling, ctx.like = batch, labelling, mass
+        return tuple(_like(batch.counts_of(labelling, mass.detach().cpu().double().numpy()), tensors))
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx: Any, *direction: Tensor) -> Any:
+        slope = ctx.batch.scores_of([np.nan_to_num(one) for one in _arrays(direction)], ctx.labelling)
+        return None, None, _like([slope], [ctx.like])[0], *(None for _ in direction)
+
+
+class _ExpectedScore(_Refusing):
+    """The expected score of a labelling [B] float64, by weights and tables that follow those of the distribution."""
+
+    @staticmethod
+    def forward(ctx: Any, batch: ScoredBatch, width: int, *tensors: Tensor) -> Tensor:
+        ctx.batch, ctx.width = batch, width
+        ctx.save_for_backward(*tensors)
+        arrays = _arrays(tensors)
+        return _of_sentences(batch.expected_scores(arrays[:width], arrays[width:]), tensors[0].device)
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx: Any, mass: Tensor) -> Any:
+        tensors, width = ctx.saved_tensors, ctx.width
+        arrays, of = _arrays(tensors), mass.detach().cpu().double().numpy()
+        finite = [np.where(np.isfinite(one), one, 0.0) for one in arrays[width:]]
+        _, change = ctx.batch.curvature(arrays[:width], finite, of)
+        _, counts = ctx.batch.expectations(arrays[:width], of)
+        return None, None, *_like([*change, *counts], tensors)
+
+
+class _Criterion(_Refusing):
+    """A criterion of the language, a sum over sentences; float64."""
+
+    @staticmethod
+    def forward(ctx: Any, batch: ScoredBatch, gold: Gold, criterion: str, *tensors: Tensor) -> Tensor:
+        value, gradient = batch.criterion(_arrays(tensors), gold, criterion)
+        ctx.gradient = _like(gradient, tensors)
+        return torch.tensor(value, dtype=torch.float64, device=tensors[0].device)
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx: Any, mass: Tensor) -> Any:
+        return None, None, None, *(mass.to(one.dtype) * one for one in ctx.gradient)
+
+
+# what comes in --------------------------------------------------------------------------------------------------------
+
+
+def _check_states(template: ScoredTemplate, states: Mapping[str, Sequence[str]] | Sequence[str] | None) -> None:
+    """ValueError where labels have other states, or another order of them."""
+    if states is None:
+        return
+    if not isinstance(states, Mapping):
+        if len(template.labels) > 1:
+            raise ValueError(f"`states` are by label: the labels are {', '.join(template.labels)}")
+        states = {template.labels[0]: states}
+    for label, given in states.items():
+        if label not in template.labels:
+            raise ValueError(
+                f"`states` names {label!r}, which is no label: the labels are {', '.join(template.labels)}"
+            )
+        own = list(template.states[label])
+        if list(given) == own:
+            continue
+        if sorted(given) == sorted(own):
+            at = next(n for n, (one, other) in enumerate(zip(given, own, strict=True)) if one != other)
+            raise ValueError(
+                f"the states of `{label}` are in another order: {at} is {given[at]!r} for you, and {own[at]!r} in the "
+                f"template; reorder the outputs of the net, or declare `label {label} in {{{', '.join(given)}}}`"
+            )
+        raise ValueError(f"`{label}` has the states {', '.join(own)} in the template, and {', '.join(given)} for you")
+
+
+def _checked_scores(inputs: Mapping[str, ScoreInput], scores: Scores) -> dict[str, Tensor]:
+    """The scores by column, of the right shapes and free of NaN and +inf."""
+    if isinstance(scores, Tensor):
+        if len(inputs) != 1:
+            names = ", ".join(f"{name!r}: tensor" for name in inputs)
+            raise ValueError(f"the template has {len(inputs)} columns of scores: give {{{names}}}")
+        scores = {next(iter(inputs)): scores}
+    if {*scores} != {*inputs}:
+        raise ValueError(f"scores of {', '.join(scores) or 'nothing'} are given, expected {', '.join(inputs)}")
+    found: dict[str, Tensor] = {}
+    for name, one in inputs.items():
+        given = scores[name]
+        if not isinstance(given, Tensor) or not given.is_floating_point():
+            kind = given.dtype if isinstance(given, Tensor) else type(given).__name__
+            raise ValueError(f"scores of `{name}` are a tensor of floats, found {kind}")
+        shape = " × ".join(map(str, one.shape))
+        if tuple(given.shape[2:]) != one.shape:
+            of = " and ".join(f"`{variable}`" for variable in one.variables)
+            message = f"scores of `{name}` have the shape {tuple(given.shape)}, expected [B, T, {shape}]"
+            raise ValueError(f"{message}: one for each state of {of}")
+        others = {tuple(table.shape[:2]) for table in found.values()}
+        if others and tuple(given.shape[:2]) not in others:
+            raise ValueError(f"`{name}` has {tuple(given.shape[:2])} sentences and tokens, and others {others.pop()}")
+        found[name] = given
+    return found
+
+
+def _kept_positions(
+    batch: int, time: int, lengths: Tensor | Sequence[int] | None, mask: Tensor | None, device: torch.device
+) -> Tensor:
+    """Which positions there are, [B, T] bool."""
+    if mask is not None:
+        if lengths is not None:
+            raise ValueError("give `lengths` or `mask`, not both")
+        if mask.dtype != torch.bool or tuple(mask.shape) != (batch, time):
+            found = f"{mask.dtype} of shape {tuple(mask.shape)}"
+            raise ValueError(f"`mask` is [B, T] bool, {(batch, time)} here; found {found}")
+        return mask.to(device)
+    if lengths is None:
+        return torch.ones(batch, time, dtype=torch.bool, device=device)
+    counts = torch.as_tensor(lengths)
+    if counts.is_floating_point() or counts.dtype == torch.bool or tuple(counts.shape) != (batch,):
+        raise ValueError(f"`lengths` are {batch} whole numbers; found {counts.dtype} of shape {tuple(counts.shape)}")
+    if batch and not 0 <= int(counts.min()) <= int(counts.max()) <= time:
+        wrong = int(counts.max()) if int(counts.max()) > time else int(counts.min())
+        raise ValueError(f"`lengths` are from 0 to T = {time}; found {wrong}")
+    return torch.arange(time, device=device)[None, :] < counts.to(device)[:, None]

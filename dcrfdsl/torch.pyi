@@ -1,0 +1,1 @@
+from .integrations import Layer as Layer, SequenceDistribution as SequenceDistribution
