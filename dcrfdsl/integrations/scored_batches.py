@@ -17,11 +17,12 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 
 from ..criteria import CRITERIA, TrainingProblem
-from ..data import Corpus, NumericColumn, corpus_from_rows
+from ..data import Corpus, NumericColumn, corpus_from_rows, declared_states
 from ..features import FeatureRows, expand
 from ..foundation import Floats, Ints, Ints32, cached_property, data_error, quoted_names
 from ..graph import CliqueTemplate, CliqueWeights, Gold, ModelGraph, Parameters
@@ -30,7 +31,6 @@ from ..kernels.optimization import count_labellings
 from ..kernels.tables import add_bias_gradient
 from ..model import TrainedModel, TrainingRecord
 from ..semantics import ModelSpec, TrainSettings, check_or_raise, inference_settings, load_text, stage_settings
-from ..syntax.nodes import Scheme
 from ..training import Template, as_resolved, assemble
 
 Arrays = list[Floats]  # the weights, then the scores of each table
@@ -62,16 +62,16 @@ class ScoredTemplate:
         self.resolved, self.workers = as_resolved(template), Workers(threads)
         check_or_raise(self.resolved)
         self.spec: ModelSpec = self.resolved.require(unchecked=True)
-        _refuse_data(self.spec)
+        _refuse_data(self.spec, self.resolved.directories)
         assert self.spec.data is not None
         begun = assemble(self.spec, corpus_from_rows([], self.spec.data), self.resolved.directories, {})
         self.graph, self.states, self.extractor = begun.graph, dict(begun.states), begun.extractor
         self.parameters, _ = begun.learn_parameters()
-        self._given = [template for template in self.graph.templates if template.given is not None]
-        if len(self._given) < len(self.graph.coded):
-            named = next(template.name for template in self.graph.coded if template.given is None)
-            message = f"a layer reads scores alone, and `{named}` reads other data"
-            raise data_error("not-scores", message, help="leave it out, or train by `fit`")
+        for one in self.graph.coded:
+            if one.observed or (one.given is not None and any(term.when for term in one.given.terms)):
+                message = f"a layer reads scores alone, and `{one.name}` reads other data"
+                raise data_error("not-scores", message, help="leave it out, or train by `fit`")
+        self._given = [one for one in self.graph.coded if one.given is not None]
         self.tables = [tuple(term.column for term in one.given.terms) for one in self._given if one.given is not None]
         columns = {column.name: column.type.of for column in self.spec.data.columns if column.type.of}
         sizes = {view.name: view.states for one in self._given for view in one.seen_as if view is not None}
@@ -115,12 +115,12 @@ class ScoredTemplate:
 
     def given_templates(self, *, opened: bool) -> list[CliqueTemplate]:
         """The templates of the tables of scores; with `opened` also of one over each variable."""
-        first_set = len(self._given)
+        first_set = len(self.graph.coded)
         extra = [
             CliqueTemplate(f"open {name}", -1, (m,), (0,), (card,), feature_set=first_set + m)
             for m, (name, card) in enumerate(zip(self.graph.variables, self.graph.cards, strict=True))
         ]
-        own = [replace(one, given=None, feature_set=n) for n, one in enumerate(self._given)]
+        own = [replace(one, given=None) for one in self._given]
         return [*own, *extra] if opened else own
 
     def binder(self, room: int, *, opened: bool) -> Binder:
@@ -162,9 +162,11 @@ class ScoredBatch:
         self.method = METHODS[template.method].build(self.data, template.settings)
 
     def rows(self) -> tuple[FeatureRows, ...]:
-        """A feature at each token, with its number, for each table."""
+        """A feature at each token, with its number, for each table; the code 0 for rules with a price."""
         off, numbers = np.arange(self.num_tokens + 1, dtype=np.int64), np.arange(self.num_tokens, dtype=np.int32)
-        return tuple(FeatureRows(off, numbers, np.zeros(0)) for _ in self.sizes)
+        own = [numbers if one.given is not None else np.zeros_like(numbers) for one in self.template.graph.coded]
+        opened = [numbers] * (len(self.sizes) - len(self.template.tables))
+        return tuple(FeatureRows(off, features, np.zeros(0)) for features in (*own, *opened))
 
     # weights of the engine ----------------------------------------------------------------------------------------
 
@@ -284,8 +286,10 @@ class ScoredBatch:
 
     def scores_of(self, arrays: Arrays, labelling: Ints32) -> Floats:
         """The score of a labelling of each sentence, [B]; -inf where it is impossible."""
-        data = self.data
-        return score_sequences(data, labelling, data.potentials(self._weights(arrays)), self.template.workers)
+        there, scores = np.flatnonzero(self.lengths), np.zeros(len(self.lengths))
+        data = self.data if len(there) == len(scores) else self.data.only(there)
+        scores[there] = score_sequences(data, labelling, data.potentials(self._weights(arrays)), self.template.workers)
+        return scores
 
     def counts_of(self, labelling: Ints32, mass: Floats) -> Arrays:
         """The derivatives of Σ mass score of a labelling: its counts, each sentence's times its mass [B]."""
@@ -338,17 +342,12 @@ def _criterion_settings(template: ScoredTemplate, criterion: str) -> TrainSettin
     return stage_settings(resolved.require(unchecked=True), stages[0].label)
 
 
-def _refuse_data(spec: ModelSpec) -> None:
+def _refuse_data(spec: ModelSpec, directories: Mapping[str, Path]) -> None:
     """DcrfError where a template reads data that is no score, or learns its states."""
-    learned = [
-        label.name
-        for label in spec.labels
-        if label.domain is None or (isinstance(label.domain, Scheme) and not label.domain.types)
-    ]
+    learned = [name for name, states in declared_states(spec, directories).items() if states is None]
     if learned:
         message = f"a layer has no data to learn the states of {', '.join(quoted_names(learned))} from"
-        remedy = f"declare them, as in `label {learned[0]} in bio(PER, LOC)`"
-        raise data_error("no-states", message, help=remedy)
+        raise data_error("not-scores", message, help=f"declare them, as in `label {learned[0]} in bio(PER, LOC)`")
     expansion = expand(spec)
     for number, clique in zip(expansion.set_of_clique, spec.cliques, strict=True):
         what = f"`{clique.word} {clique.label}` has features of data" if number >= 0 else None

@@ -14,10 +14,10 @@ Not here: sums over labellings (`scored_batches`), models on disk (`model`).
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from pathlib import Path
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -34,8 +34,8 @@ with needed("torch"):
     from torch import Tensor, nn
     from torch.autograd import Function
 
-Scores = Tensor | Mapping[str, Tensor]
-Tags = Tensor | Mapping[str, Tensor]
+Scores: TypeAlias = "Tensor | Mapping[str, Tensor]"
+Tags: TypeAlias = "Tensor | Mapping[str, Tensor]"
 UNKNOWN = -1  # the code of a label that is not known, which is summed out
 MOST_BATCHES = 32  # that are kept bound, by their lengths
 
@@ -90,6 +90,8 @@ class Layer(nn.Module):
         Raises ValueError for scores that are NaN or +inf, have another shape, or lengths that do not fit.
         """
         tables = _checked_scores(self.template.inputs, scores)
+        if any(torch._C._functorch.is_batchedtensor(one) for one in (*tables.values(), self.weights)):
+            raise RuntimeError("`torch.func.vmap` cannot map a dcrfdsl layer: give it the sentences as one batch")
         first = next(iter(tables.values())) if tables else self.weights
         batch, time = first.shape[:2] if tables else (len(lengths or ()), 0)
         kept = _kept_positions(batch, time, lengths, mask, first.device)
@@ -121,7 +123,7 @@ class Layer(nn.Module):
         """The template with the present weights, as a model that reads scores from data and needs no PyTorch."""
         return self.template.model(self.weights.detach().cpu().double().numpy())
 
-    def to_model(self, path: str | os.PathLike[str]) -> None:
+    def to_model(self, path: str | Path) -> None:
         """Writes `model()` to a file, for `dcrfdsl tag` and `dcrfdsl.load`.
 
         path: of the file.
@@ -145,10 +147,11 @@ class SequenceDistribution:
             if bool(wrong.any()):
                 token, place = torch.nonzero(wrong)[0].tolist()
                 sentence, position = torch.nonzero(kept)[token].tolist()
+                found = f"{float(table[token, place])} in sentence {sentence}, token {position}"
                 message = (
-                    f"`{name}` has the score {float(table[token, place])} at sentence {sentence}, position {position}"
+                    f"`{name}` has the score {found} (from 0): a score is a number, or -inf where it is impossible"
                 )
-                raise ValueError(f"{message} (from 0): a score is a number, or -inf where it is impossible")
+                raise ValueError(message)
         some = next(iter(scores.values()), layer.weights)
         self._type = torch.float32 if some.dtype in (torch.float16, torch.bfloat16) else some.dtype
         self._device = some.device
@@ -158,11 +161,11 @@ class SequenceDistribution:
     @cached_property
     def _tables(self) -> list[Tensor]:
         """The scores of each table of the graph, [N, assignments] each."""
-        return [sum(self._inputs[name] for name in names) for names in self._layer.template.tables]  # type: ignore[misc]
+        return [sum(self._inputs[name] for name in names) for names in self._layer.template.tables]
 
     def _sum(self, opened: Sequence[Tensor] = ()) -> Tensor:
         batch = self._layer.bound(self._lengths, opened=bool(opened))
-        return _LogPartition.apply(batch, self._layer.weights, *self._tables, *opened)  # type: ignore[no-any-return]
+        return _LogPartition.apply(batch, self._layer.weights, *self._tables, *opened)
 
     @cached_property
     def log_partition(self) -> Tensor:
@@ -236,7 +239,7 @@ class SequenceDistribution:
         """The expected score of a labelling by another distribution, [B]."""
         batch, width = self._layer.bound(self._lengths), 1 + len(self._tables)
         own, others = [self._layer.weights, *self._tables], [by._layer.weights, *by._tables]
-        return _ExpectedScore.apply(batch, width, *own, *others)  # type: ignore[no-any-return]
+        return _ExpectedScore.apply(batch, width, *own, *others)
 
     def loss(self, tags: Tags, criterion: str = "likelihood") -> Tensor:
         """A criterion of the language, as its sum over the sentences, a scalar; without a penalty.
@@ -247,7 +250,7 @@ class SequenceDistribution:
         Raises DcrfError where the template does not allow the criterion.
         """
         batch, codes = self._layer.bound(self._lengths), self._codes(tags)
-        return _Criterion.apply(batch, self._gold(codes), criterion, self._layer.weights, *self._tables).to(self._type)  # type: ignore[no-any-return]
+        return _Criterion.apply(batch, self._gold(codes), criterion, self._layer.weights, *self._tables).to(self._type)
 
     # labellings ---------------------------------------------------------------------------------------------------
 
@@ -283,8 +286,8 @@ class SequenceDistribution:
         drawn = self._model.sample(self._corpus, count, seed=seed, threads=self._layer.template.workers.threads)
         each = [self._labels({label: codes[n] for label, codes in drawn.codes.items()}) for n in range(count)]
         if isinstance(each[0], Tensor):
-            return torch.stack(each)  # type: ignore[arg-type]
-        return {label: torch.stack([one[label] for one in each]) for label in each[0]}  # type: ignore[call-overload]
+            return torch.stack(each)
+        return {label: torch.stack([one[label] for one in each]) for label in each[0]}
 
     def topk(self, count: int) -> tuple[Tensor | dict[str, Tensor], Tensor]:
         """The `count` best labellings of each sentence, best first.
@@ -304,8 +307,8 @@ class SequenceDistribution:
         each = [self._labels({label: one[n] for label, one in codes.items()}) for n in range(count)]
         values = torch.as_tensor(logs, dtype=self._type, device=self._device)
         if isinstance(each[0], Tensor):
-            return torch.stack(each), values  # type: ignore[arg-type]
-        return {label: torch.stack([one[label] for one in each]) for label in each[0]}, values  # type: ignore[call-overload]
+            return torch.stack(each), values
+        return {label: torch.stack([one[label] for one in each]) for label in each[0]}, values
 
     def event_probability(self, event: str) -> Tensor:
         """The probability of an event in each sentence, [B], such as `tag[3] is B-PER`; see `model.events.probability`.
@@ -404,15 +407,7 @@ def _of_sentences(values: Floats, device: torch.device) -> Tensor:
     return torch.as_tensor(values, device=device)
 
 
-class _Refusing(Function):
-    """A function whose calls cannot be mapped."""
-
-    @staticmethod
-    def vmap(*_: Any) -> Any:
-        raise RuntimeError("`torch.func.vmap` cannot map a dcrfdsl layer: give it the sentences as one batch")
-
-
-class _LogPartition(_Refusing):
+class _LogPartition(Function):
     """log Z of each sentence [B] float64, from the weights and tables."""
 
     @staticmethod
@@ -435,7 +430,7 @@ class _LogPartition(_Refusing):
         return None, *_like(counts, ctx.saved_tensors)
 
 
-class _Expectations(_Refusing):
+class _Expectations(Function):
     """The derivatives of Σ mass log Z: expected counts."""
 
     @staticmethod
@@ -453,7 +448,7 @@ class _Expectations(_Refusing):
         return None, _like([slope], [mass])[0], *_like(change, tensors)
 
 
-class _LabellingScore(_Refusing):
+class _LabellingScore(Function):
     """The score of a labelling of each sentence [B] float64, which is linear in weights and tables."""
 
     @staticmethod
@@ -467,7 +462,7 @@ class _LabellingScore(_Refusing):
         return None, None, *_LabellingCounts.apply(ctx.batch, ctx.labelling, mass, *ctx.saved_tensors)
 
 
-class _LabellingCounts(_Refusing):
+class _LabellingCounts(Function):
     """The derivatives of Σ mass score: counts, which depend on the mass alone."""
 
     @staticmethod
@@ -482,7 +477,7 @@ class _LabellingCounts(_Refusing):
         return None, None, _like([slope], [ctx.like])[0], *(None for _ in direction)
 
 
-class _ExpectedScore(_Refusing):
+class _ExpectedScore(Function):
     """The expected score of a labelling [B] float64, by weights and tables that follow those of the distribution."""
 
     @staticmethod
@@ -503,7 +498,7 @@ class _ExpectedScore(_Refusing):
         return None, None, *_like([*change, *counts], tensors)
 
 
-class _Criterion(_Refusing):
+class _Criterion(Function):
     """A criterion of the language, a sum over sentences; float64."""
 
     @staticmethod
