@@ -100,6 +100,11 @@ def test_a_column_that_is_found_by_its_name_is_read_under_the_old_one() -> None:
         renamed("data jsonl(▌marks: bag, y)", "others")
 
 
+def test_a_label_is_renamed_where_its_scores_are_declared() -> None:
+    text = "data conll(word, s: scores(tag, tag), tag)\nlabel ▌tag in bio(PER)\nclique tag[-1], tag: offset(s)\n"
+    assert renamed(text, "y") == text.replace("▌", "").replace("tag", "y")
+
+
 @pytest.mark.parametrize(
     ("new", "words"),
     [("2a", "is no name"), ("a b", "is no name"), ("", "is no name"), ("and", "word of the language"),
