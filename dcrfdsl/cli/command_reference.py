@@ -179,6 +179,8 @@ OPTION_EXAMPLES: Mapping[str, tuple[str, ...]] = {
     "train": (
         "dcrfdsl train chunk.dcrf train.txt -o start.model --stage start --threads 2",
         "dcrfdsl train chunk.dcrf train.txt -o chunk.model --dev dev.txt --tune --search random --trials 5 --seed 7",
+        'dcrfdsl train chunk.dcrf train.txt -o chunk.model --dev dev.txt --tune --best "accuracy(chunk)" '
+        '--at-least "accuracy(chunk)=0.5"',
         "dcrfdsl train shapes.dcrf train.txt -o shapes.model --features shapes.py --quiet",
         "dcrfdsl train chunk.dcrf train.txt -o chunk.model --checkpoint 600",
         "dcrfdsl train chunk.dcrf train.txt -o chunk.model --dev dev.txt --json > iterations.jsonl",

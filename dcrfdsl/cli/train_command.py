@@ -10,13 +10,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..foundation import DcrfError, Diagnostic, data_error, json_text, shell_word
+from ..foundation import DcrfError, Diagnostic, json_text, shell_word
 from .command_files import files_of_template, load_model, read_features, read_gold, refuse_clash, resolved_template
 from .console import Interruption, Talk, lost_output, print_diagnostics
 from .inference_notes import earlier_notes, training_notes
 from .options import with_options
 from .training_options import (
     TrainOptions,
+    bounds_of,
     forget_parts,
     machines,
     opened_parts,
@@ -56,6 +57,8 @@ def train(options: TrainOptions) -> None:
     They are written as training goes on; those of the best trial of --tune at the end.
     --log writes how training goes, for programs: a line at the beginning with data, settings and versions, one for each
     stage and iteration, and one at the end. With --resume they follow those that are there.
+    A template that learns no weights needs no DATA; --tune then finds its constants on --dev alone. --best and
+    --at-least make an operating point: the best precision, say, of all that have a recall of at least 0.99.
     --tune searches every constant that the template declares as `let NAME = V tune RANGE`, RANGE being log(a, b),
     linear(a, b) or among(V, ...). The model of the best trial is written; it was trained on DATA alone. A constant
     given by --set is not searched.
@@ -167,12 +170,12 @@ def _tuned(
     job: _Job, dev: Corpus, talk: Talk, should_stop: Callable[[], bool]
 ) -> tuple[TrainedModel, list[Diagnostic]]:
     """The model of the best trial, and what of the output is lost."""
-    from ..training import TRIALS, ConstantSearch, CorpusParts, SearchPlan, TrialData
+    from ..training import TRIALS, ConstantSearch, CorpusParts, Goal, SearchPlan, TrialData
 
     options = job.options
-    if job.corpus is None or isinstance(job.corpus, CorpusParts):  # parts were refused before
-        raise data_error("no-training-data", "`--tune` trains again for each value, and there is no data")
-    data = TrialData(job.resolved, job.corpus, dev, options.stage, options.threads, job.registered)
+    assert not isinstance(job.corpus, CorpusParts)  # they were refused before
+    goal = Goal(options.best, bounds_of(options.at_least or ()))
+    data = TrialData(job.resolved, job.corpus, dev, options.stage, options.threads, job.registered, goal)
     constants = ConstantSearch(data, should_stop=should_stop)
     plan = SearchPlan(options.search or "grid", options.trials or TRIALS, options.seed or 0, options.jobs or 1)
     return tuned(constants, plan, talk, as_json=options.as_json)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -18,7 +18,7 @@ import click
 
 from ..foundation import ensure_writable, json_text
 from .command_files import STDIN, Output, refuse_clash, refuse_foreign
-from .console import Talk, lost_output, refuse
+from .console import Talk, lost_output, print_diagnostics, refuse
 from .options import MOST_JOBS, Argument, Features, Json, Option, Quiet, SetPaths, StageName, Threads
 
 if TYPE_CHECKING:
@@ -71,6 +71,14 @@ class TrainOptions:
     tune: Annotated[
         bool, Option("--tune", help="Search the constants that have a `tune` range for the best score on --dev.")
     ] = False
+    best: Annotated[
+        str | None,
+        Option("--best", metavar="SCORE", help="The score of --tune, as `eval` names it (default: the first metric)."),
+    ] = None
+    at_least: Annotated[
+        list[str] | None,
+        Option("--at-least", metavar="SCORE=NUMBER", help="--tune keeps this score at NUMBER or more. Repeatable."),
+    ] = None
     search: Annotated[
         str | None, Option("--search", metavar="METHOD", help="How --tune searches: grid (default), random, optuna.")
     ] = None
@@ -135,7 +143,8 @@ def refuse_unusable(options: TrainOptions) -> None:
     """Raises `DcrfError` for incompatible options and for outputs that cannot be written, before anything is read."""
     if options.tune and options.dev is None:
         refuse("no-dev-data", "`--tune` needs held-out data to score on", "give it by `--dev FILE`")
-    for name, value in (("--search", options.search), ("--trials", options.trials), ("--seed", options.seed)):
+    of_tune = {"--search": options.search, "--trials": options.trials, "--seed": options.seed, "--best": options.best}
+    for name, value in (*of_tune.items(), ("--at-least", options.at_least)):
         if value is not None and not options.tune:
             raise click.BadParameter(f"`{name}` is an option of `--tune`")
     if options.data is None and any((options.memory, options.cache, options.workers, options.cluster)):
@@ -217,13 +226,18 @@ def tuned(
     lines = _JsonTrials()
     on_trial = lines if as_json else _said(talk)
     with TrialStatus(shown=not talk.quiet and not as_json) as progress:
-        model = replace(constants, on_trial=on_trial, on_iteration=progress).run(plan)
-    path = model.record.tuning
+        constants = replace(constants, on_trial=on_trial, on_iteration=progress)
+        model = constants.run(plan)
+    path, goal = model.record.tuning, constants.data.goal
     if not talk.quiet and not as_json:
         with suppress(OSError):  # as `Talk`
             report.print_table(report.trials_table(path["trials"], path["chosen"]), stream=sys.stderr)
     values = ", ".join(f"{name} = {report.setting_text(value)}" for name, value in path["values"].items())
-    talk(f"{values}: best by {path['metric']} on the held-out data, on which nothing was trained")
+    within = "" if not goal.at_least else f" with {goal.bounds}"
+    if constants.out_of_reach is not None:
+        print_diagnostics([constants.out_of_reach])
+        within = ""
+    talk(f"{values}: best by {path['metric']}{within} on the held-out data, on which nothing was trained")
     return model, lost_output(lines.failure)
 
 
@@ -251,6 +265,20 @@ def _said(talk: Talk) -> Callable[[Trial], None]:
         talk(f"trial {trial.number}: {values}: dev {trial.metric} {share_text(trial.dev)}, {duration(trial.seconds)}")
 
     return say
+
+
+def bounds_of(written: Sequence[str]) -> dict[str, float]:
+    """The bounds of `--at-least`, by score. BadParameter where one is no `SCORE=NUMBER`."""
+    bounds = {}
+    for one in written:
+        name, _, number = one.rpartition("=")
+        try:
+            bounds[name.strip()] = float(number)
+        except ValueError:
+            name = ""
+        if not name.strip():
+            raise click.BadParameter(f"`{one}`: expected SCORE=NUMBER, as in `segments(part).recall=0.99`")
+    return bounds
 
 
 # data in parts -------------------------------------------------------------------------------------------------------

@@ -50,6 +50,7 @@ from .training_logs import (
 from .tuning import (
     TRIALS as TRIALS,
     ConstantSearch as ConstantSearch,
+    Goal as Goal,
     SearchPlan as SearchPlan,
     Trial as Trial,
     TrialData as TrialData,

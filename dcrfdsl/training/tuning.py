@@ -1,8 +1,9 @@
 """`tune`: a search for the values of tuned constants that give the best model on held-out data.
 
 A trial trains with some values on the training data alone, here or in another process, and scores the first metric of
-the template on the held-out data. The model of the best trial is the result. It is not trained again: the same data,
-settings and seed would give the same weights.
+the template on the held-out data, or another of its scores. Scores may have bounds: then the best of the trials that
+keep to them is chosen, or the one that comes nearest. The model of the best trial is the result. It is not trained
+again: the same data, settings and seed would give the same weights.
 
 A way to search (`SEARCHES`) is a generator that yields values to try and is sent their scores. Source, on random and
 grid search: Bergstra & Bengio, "Random search for hyper-parameter optimization" (2012). Not here: what a range is
@@ -23,7 +24,19 @@ import numpy as np
 
 from ..data import Corpus
 from ..features import RegisteredFeature
-from ..foundation import CORPUS, DcrfError, Table, data_error, require_kind, require_whole, warn_of
+from ..foundation import (
+    CORPUS,
+    DcrfError,
+    Diagnostic,
+    Table,
+    data_error,
+    did_you_mean,
+    quoted_names,
+    require_kind,
+    require_whole,
+    warn_of,
+)
+from ..metrics import goodness
 from ..model import TrainedModel, model_as_bytes, model_from_bytes
 from ..optimizers import Iteration
 from ..semantics import (
@@ -153,6 +166,7 @@ SEARCHES: Table[Callable[[Mapping[str, SearchRange], Values, int, int], Proposal
 
 ONE_AFTER_ANOTHER = frozenset({"optuna"})  # searches that look at a score before they propose again
 
+OUTSIDE = 1e6  # a score less for each that a bound lacks, for searches that look at scores
 TRIALS = 9  # on a log scale over four decades: a grid point every half decade
 
 
@@ -161,7 +175,7 @@ class Trial:
     """One training with some values of the constants. Values other than numbers are written as in a template.
 
     dev: the score on the held-out data.   seconds: of training and scoring.   complete: whether it ran to its end.
-    metric: what `dev` is.
+    metric: what `dev` is.   lacking: what scores with a bound lack to it, all together.
     """
 
     number: int
@@ -170,6 +184,39 @@ class Trial:
     seconds: float
     complete: bool = True
     metric: str = ""
+    lacking: float = 0.0
+
+
+@dataclass(frozen=True)
+class Goal:
+    """What a search is for. best: the score that is to be the largest, by its name in `evaluate`; by default the first.
+    at_least: the least values of some scores.
+    """
+
+    best: str | None = None
+    at_least: Mapping[str, float] = field(default_factory=dict)
+
+    def judged(self, trial: Trial, model: TrainedModel, dev: Corpus, threads: int | None) -> Trial:
+        """The trial with what its model scores on held-out data. DcrfError where there is no such score."""
+        if self.best is None and not self.at_least:
+            metric, score = model.scores.first_score(dev, threads=threads)
+            return replace(trial, dev=score, metric=metric)
+        scores = model.evaluate(dev, threads=threads)
+        for name in (*self.at_least, *([] if self.best is None else [self.best])):
+            if name not in scores:
+                guess = did_you_mean(name, tuple(scores))
+                listed = ", ".join(quoted_names(tuple(scores), 8))
+                message = f"`evaluate` of the template gives no score `{name}`"
+                remedy = f"did you mean `{guess}`?" if guess else f"it gives {listed}"
+                raise data_error("unknown-metric", message, help=remedy)
+        best = next(iter(scores)) if self.best is None else self.best
+        lacking = sum(max(0.0, bound - float(np.nan_to_num(scores[name]))) for name, bound in self.at_least.items())
+        return replace(trial, dev=float(goodness(best, scores[best])), metric=best, lacking=lacking)
+
+    @property
+    def bounds(self) -> str:
+        """The bounds in words."""
+        return " and ".join(f"{name} of at least {bound:g}" for name, bound in self.at_least.items())
 
 
 @dataclass(frozen=True)
@@ -209,9 +256,11 @@ class SearchPlan:
 
 def tune(
     model: Template,
-    corpus: Corpus,
+    corpus: Corpus | None,
     dev: Corpus,
     *,
+    best: str | None = None,
+    at_least: Mapping[str, float] | None = None,
     search: str = "grid",
     trials: int = TRIALS,
     seed: int = 0,
@@ -225,8 +274,11 @@ def tune(
     """Searches the constants that have a `tune` range; returns the model of the best trial, the first of equal ones.
 
     model: a template in any form that `fit` takes, with `let NAME = VALUE tune RANGE`.
-    corpus: gold data to train on.
+    corpus: gold data to train on; None for a template that learns nothing, whose constants are all there is.
     dev: held-out gold data; the template's first metric on it decides, and nothing is trained on it.
+    best: another score that decides, by its name in what `evaluate` of a model gives.
+    at_least: the least values of some scores, by name: the best trial that keeps to them is chosen. If none does, it is
+        the one that comes nearest, with a `DcrfWarning`.
     search: `grid`, `random` or `optuna` (which is a package of its own).
     trials: how many trainings at most.
     seed: of the search.
@@ -259,9 +311,12 @@ def tune(
     plan = SearchPlan(search, trials, seed, jobs)
     remarks = checker_warnings(resolved, corpus, stage=stage, registered=registered)
     warn_of(remarks, depth=2)
-    data = TrialData(resolved, corpus, dev, stage, threads, registered)
+    data = TrialData(resolved, corpus, dev, stage, threads, registered, Goal(best, at_least or {}))
     constants = ConstantSearch(data, on_trial, should_stop=should_stop)
-    return with_remarks(constants.run(plan), remarks)
+    tuned = constants.run(plan)
+    if constants.out_of_reach is not None:
+        warn_of([constants.out_of_reach], depth=2)
+    return with_remarks(tuned, remarks)
 
 
 @dataclass(eq=False)
@@ -279,6 +334,15 @@ class ConstantSearch:
     _trials: list[Trial] = field(default_factory=list, init=False)
     _best: tuple[Trial, TrainedModel | DcrfError] | None = field(default=None, init=False)
     _metric: str = field(default="", init=False)
+
+    @property
+    def out_of_reach(self) -> Diagnostic | None:
+        """A warning that no trial keeps to the bounds, if none does."""
+        if self._best is None or self._best[0].lacking == 0.0:
+            return None
+        message = f"no trial has {self.data.goal.bounds}: trial {self._best[0].number} comes nearest"
+        remedy = "widen the ranges, try more values by `trials`, or lower the bound"
+        return Diagnostic("out-of-reach", message, help=remedy, severity="warning")
 
     def run(self, plan: SearchPlan) -> TrainedModel:
         """The model of the best trial."""
@@ -337,7 +401,7 @@ class ConstantSearch:
             or (has_model and _is_better(trial, self._best[0]))
         ):
             self._best = trial, model
-        return trial.dev
+        return trial.dev - OUTSIDE * trial.lacking
 
 
 def _next(proposals: Proposals, score: float) -> Values | None:
@@ -351,6 +415,8 @@ def _is_better(trial: Trial, best: Trial) -> bool:
     """Whether a trial takes the place of the best so far. One that was broken off does so only if that was too."""
     if trial.complete != best.complete:
         return trial.complete
+    if trial.lacking != best.lacking:
+        return trial.lacking < best.lacking
     return trial.dev > best.dev or (math.isnan(best.dev) and not math.isnan(trial.dev))
 
 
@@ -363,11 +429,12 @@ class TrialData:
     """What all trials of a search have in common. The fields are arguments of `tune`."""
 
     resolved: Resolved
-    corpus: Corpus
+    corpus: Corpus | None
     dev: Corpus
     stage: str | None = None
     threads: int | None = None
     registered: Mapping[str, RegisteredFeature] | None = None
+    goal: Goal = field(default_factory=Goal)
 
     def run(
         self,
@@ -399,9 +466,9 @@ class TrialData:
             if any(diagnostic.slug != "not-finite" for diagnostic in error.diagnostics):
                 raise
             return replace(trial, seconds=time.perf_counter() - begun), error
-        metric, dev = model.scores.first_score(self.dev, threads=self.threads)
+        trial = self.goal.judged(trial, model, self.dev, self.threads)
         complete, seconds = should_stop is None or not should_stop(), time.perf_counter() - begun
-        return replace(trial, dev=dev, seconds=seconds, complete=complete, metric=metric), model
+        return replace(trial, seconds=seconds, complete=complete), model
 
     def run_elsewhere(
         self, values: Values, should_stop: Callable[[], bool] | None = None

@@ -1,0 +1,120 @@
+"""`tune` for operating points, and prices of rules found on held-out data alone."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dcrfdsl.cli import run
+from dcrfdsl.data import Corpus, corpus_from_rows
+from dcrfdsl.foundation.errors.diagnostics import DcrfError, DcrfWarning
+from dcrfdsl.semantics.resolve.resolution import load_text
+from dcrfdsl.training import tune
+
+TEMPLATE = """
+data jsonl(word, logits: scores(y), y)
+let enter = 0 tune linear(-4, 4)
+label y in bio(X)
+clique y: offset(logits)
+forbid y is B-X with cost = enter
+infer exact
+evaluate segments(y)
+"""
+STATES = ("B-X", "I-X", "O")
+
+
+def noisy(count: int = 60, seed: int = 0) -> list[dict[str, list[object]]]:
+    """Sentences of a tokens whose scores are noisy: a bonus for B-X raises recall and lowers precision."""
+    generator, found = np.random.default_rng(seed), []
+    for _ in range(count):
+        gold = ["B-X" if generator.random() < 0.3 else "O" for _ in range(8)]
+        scores = [[2.0 * (y == "B-X") - 1.5 + generator.normal(), -9.0, 0.0] for y in gold]
+        found.append({"word": ["w"] * 8, "logits": scores, "y": gold})
+    return found
+
+
+def held_out() -> Corpus:
+    return corpus_from_rows(noisy(), load_text(TEMPLATE).require().data)
+
+
+def scores_at(cost: float) -> dict[str, float]:
+    """Precision and recall where each token is decided by itself, by hand."""
+    right = predicted = gold = 0
+    for sentence in noisy():
+        for numbers, y in zip(sentence["logits"], sentence["y"], strict=True):
+            said = numbers[0] - cost > 0.0  # type: ignore[index]
+            right += said and y == "B-X"
+            predicted += said
+            gold += y == "B-X"
+    return {"precision": right / predicted if predicted else 0.0, "recall": right / gold}
+
+
+def grid(count: int) -> list[float]:
+    return np.linspace(-4.0, 4.0, count).round(3).tolist()
+
+
+def test_the_best_precision_of_all_with_enough_recall() -> None:
+    """`I-X` never counts here, so that what is best follows from each token alone."""
+    model = tune(
+        load_text(TEMPLATE), None, held_out(), trials=17,
+        best="segments(y).precision", at_least={"segments(y).recall": 0.95},
+    )  # fmt: skip
+    by_hand = {cost: scores_at(cost) for cost in grid(17)}
+    kept = {cost: one for cost, one in by_hand.items() if one["recall"] >= 0.95}
+    assert 0 < len(kept) < len(by_hand)
+    best = max(kept, key=lambda cost: kept[cost]["precision"])
+    assert model.record.tuning["values"]["enter"] == pytest.approx(best)
+    found = model.evaluate(held_out())
+    assert found["segments(y).recall"] == pytest.approx(by_hand[best]["recall"])
+    assert found["segments(y).precision"] == pytest.approx(by_hand[best]["precision"])
+    assert found["segments(y).recall"] >= 0.95
+
+
+def test_by_default_the_first_metric_decides() -> None:
+    model = tune(load_text(TEMPLATE), None, held_out(), trials=9)
+    f1 = {
+        cost: 2 * one["precision"] * one["recall"] / max(one["precision"] + one["recall"], 1e-9)
+        for cost, one in ((cost, scores_at(cost)) for cost in grid(9))
+    }
+    assert model.record.tuning["values"]["enter"] == pytest.approx(max(f1, key=f1.__getitem__))
+    assert model.record.tuning["metric"] == "segments(y).f1"
+
+
+def test_out_of_reach_is_said_and_the_nearest_is_chosen() -> None:
+    bounds = {"segments(y).precision": 0.99, "segments(y).recall": 0.99}
+    with pytest.warns(DcrfWarning, match="no trial has"):
+        model = tune(load_text(TEMPLATE), None, held_out(), trials=9, at_least=bounds)
+    lacking = {c: sum(max(0.0, 0.99 - x) for x in scores_at(c).values()) for c in grid(9)}
+    assert model.record.tuning["values"]["enter"] == pytest.approx(min(lacking, key=lacking.__getitem__))
+
+
+@pytest.mark.parametrize("names", [{"best": "segments(y).recal"}, {"at_least": {"recall": 0.5}}])
+def test_a_score_that_there_is_not_is_refused(names: dict[str, object]) -> None:
+    with pytest.raises(DcrfError) as caught:
+        tune(load_text(TEMPLATE), None, held_out(), trials=2, **names)  # type: ignore[arg-type]
+    assert caught.value.diagnostics[0].slug == "unknown-metric"
+
+
+def test_the_command_needs_held_out_data_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    import json
+
+    template, dev, out = (tmp_path / name for name in ("tags.dcrf", "dev.jsonl", "tags.model"))
+    template.write_text(TEMPLATE)
+    dev.write_text("".join(json.dumps(one) + "\n" for one in noisy()))
+    options = ["--tune", "--trials", "9", "--best", "segments(y).precision", "--at-least", "segments(y).recall=0.9"]
+    assert run(["train", str(template), "-o", str(out), "--dev", str(dev), *options]) == 0
+    assert "with segments(y).recall of at least 0.9" in capsys.readouterr().err
+    assert run(["eval", str(out), str(dev)]) == 0
+    assert run(["train", str(template), "-o", str(out), "--dev", str(dev), "--tune", "--at-least", "recall"]) == 2
+    assert run(["train", str(template), "-o", str(out), "--at-least", "recall=0.5"]) == 2
+
+
+def test_prices_are_found_beside_learned_weights() -> None:
+    text = TEMPLATE.replace("clique y: offset(logits)", "clique y: bias, offset(logits)")
+    corpus = held_out()
+    model = tune(load_text(text), corpus.slice(0, 40), corpus.slice(40, 60), trials=3)
+    values = [trial["values"]["enter"] for trial in model.record.tuning["trials"]]
+    assert values == list(itertools.islice(grid(3), 3))
