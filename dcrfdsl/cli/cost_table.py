@@ -362,6 +362,8 @@ def _estimates(problem: UntrainedModel) -> str:
 
 
 def _time(lasts: SecondsRange, cores: int) -> str:
+    if lasts.most == 0.0:
+        return "none: there are no weights to learn"
     of_cores = f"on {cores} core{'' if cores == 1 else 's'}"
     between = f"between {duration(lasts.least)} and {duration(lasts.most)}"
     return f"about {duration(lasts.likely)} {of_cores}, probably {between}; compiling, once after an install, is apart"

@@ -165,7 +165,7 @@ class TrainingRecord:
 
     def __repr__(self) -> str:
         if not self.stage:
-            return "<TrainingRecord: not trained>"
+            return f"<TrainingRecord: {self.reason or 'not trained'}>"
         how = "converged" if self.converged else "not converged"
         return f"<TrainingRecord: stage {self.stage}, {self.end}, {self.iterations:,} iterations, {how}>"
 

@@ -196,6 +196,9 @@ def train_model(
         trained, problem = _begun(resolved, spec, corpus, asked, workers)
     refuse_undecodable(spec, trained.states, asked.stage)
     if not any(map(learns, spec.cliques)):
+        if asked.start is not None:
+            message = "the template has no weights, so a model to start from changes nothing"
+            raise data_error("idle-start", message, help="train without it")
         return with_remarks(trained.with_record(TrainingRecord.of_nothing(corpus)), remarks)
     started: StartRecord | None = None
     if asked.start is not None:

@@ -60,12 +60,14 @@ def training_seconds(
     threads: int | None = None,
     registered: Mapping[str, RegisteredFeature] | None = None,
 ) -> SecondsRange | None:
-    """Seconds that `fit` will take for all stages and starts; None where the sample cannot train.
+    """Seconds that `fit` will take for all stages and starts, none without weights; None where the sample cannot train.
 
     relative_cost: takes the sample; returns the cost of an iteration on all data over that of one on the sample.
     evaluation: seconds of an evaluation on all data, by the cost of the graph.
     """
     sample, watch, spec = _sample(corpus, evaluation), _Watch(), resolved.spec
+    if not any(map(semantics.learns, spec.cliques)):
+        return SecondsRange(0.0, 0.0, 0.0)
     if evaluation * sample.num_tokens / max(1, corpus.num_tokens) > LONGEST:
         return _sum_of(
             _Steps(evaluation * starts, *_usual(settings), UNTRIED) for _, settings, starts in _stages(spec, stage)

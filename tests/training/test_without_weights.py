@@ -41,6 +41,7 @@ def test_nothing_is_learned_with_and_without_data(text: str, tmp_path: Path) -> 
     corpus = dcrfdsl.corpus_from_rows([{**SENTENCE, "tag": ["B-PER", "E-PER"]}], data)
     alone, taught = dcrfdsl.fit(template), dcrfdsl.fit(template, corpus)
     for model in (alone, taught):
+        assert repr(model.record) == "<TrainingRecord: the template has no weights, so nothing is learned>"
         assert model.num_weights == 0 and model.record.notes == (NOTE,) and not model.record.stage
         assert model.tag(SENTENCE) == ["B-PER", "E-PER"]  # 1 + 2.9 is the best of what is allowed: 2 + 0 is the next
         model.save(tmp_path / "a.model")
@@ -70,6 +71,10 @@ def test_the_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkey
     Path("a.jsonl").write_text(json.dumps({**SENTENCE, "tag": ["B-PER", "E-PER"]}) + "\n")
     assert run(["train", "a.dcrf", "-o", "a.model"]) == 0
     assert NOTE in capsys.readouterr().err
+    assert run(["check", "a.dcrf", "--data", "a.jsonl"]) == 0
+    assert "none: there are no weights to learn" in capsys.readouterr().out
+    assert run(["train", "a.dcrf", "-o", "b.model", "--from", "a.model"]) == 1
+    assert "idle-start" in capsys.readouterr().err
     assert run(["train", "a.dcrf", "-o", "b.model", "--json"]) == 0
     summary = json.loads(capsys.readouterr().out)
     assert summary["weights"] == 0 and "objective" not in summary
