@@ -36,7 +36,7 @@ class SpacyTagger(Pipe):
 
     name: of the component.
     model: the path of a model file, or a `TrainedModel`.
-    trained_model: the `TrainedModel`; another one can be set, such as one with feature functions of yours.
+    trained_model: the `TrainedModel`; another one can be set.
     columns: attributes of tokens by column of the model, such as `{"word": "text", "kind": "_.kind"}`; by default
         a column is read from the attribute of its name, and `word`, `form` and `token` are the texts.
     labels: of each label where it goes: `ents`, `spans` (`doc.spans` by the label's name), `tag`, `pos`, or `_.NAME`,
@@ -61,7 +61,7 @@ class SpacyTagger(Pipe):
         loaded brings the model itself.
         """
         self.name = name
-        self.columns, self.labels_in, self.confidence = dict(columns or {}), dict(labels or {}), confidence
+        self.columns, self.label_places, self.confidence = dict(columns or {}), dict(labels or {}), confidence
         self._path = model
         self._model: TrainedModel | None = None
         if isinstance(model, TrainedModel):
@@ -81,12 +81,15 @@ class SpacyTagger(Pipe):
     @trained_model.setter
     def trained_model(self, model: TrainedModel) -> None:
         self._columns = TokenColumns.of(model.spec, self.columns)
-        self._places = LabelPlaces.of({label: model.states[label] for label in model.labels}, self.labels_in)
+        self._places = self._places_of(model)
         self._places.declare()
         for kind in (Span, Token):
             if not kind.has_extension(_CONFIDENCE):
                 kind.set_extension(_CONFIDENCE, default=None)
         self._model = model
+
+    def _places_of(self, model: TrainedModel) -> LabelPlaces:
+        return LabelPlaces.of({label: model.states[label] for label in model.labels}, self.label_places)
 
     def __call__(self, doc: Doc) -> Doc:
         """Sets the labels of a document, which is returned.
@@ -117,8 +120,7 @@ class SpacyTagger(Pipe):
         examples: predicted and gold documents.
         settings: for spaCy's `Scorer`.
         """
-        self.trained_model  # noqa: B018  is read now, if it was not there before
-        pairs, places = list(examples), self._places.places.values()
+        pairs, places = list(examples), self._places_of(self.trained_model).places.values()
         scores: dict[str, Any] = {}
         if "ents" in places:
             scores |= Scorer.score_spans(pairs, "ents", **settings)
