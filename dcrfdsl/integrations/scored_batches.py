@@ -54,7 +54,8 @@ class ScoredTemplate:
     """A template that reads nothing but scores, compiled.
 
     inputs: its columns of scores by name.   tables: for each table of scores of the graph, the columns that it is the
-    sum of.   states: of every variable.   num_weights: of the weights of the template's own.
+    sum of; none for a rule with a price.   prices: of such a table, the score of each assignment at every token, else
+    None.   states: of every variable.   num_weights: of the weights of the template's own.
     """
 
     def __init__(self, template: Template, threads: int | None = None):
@@ -71,8 +72,13 @@ class ScoredTemplate:
             if one.observed or (one.given is not None and any(term.when for term in one.given.terms)):
                 message = f"a layer reads scores alone, and `{one.name}` reads other data"
                 raise data_error("not-scores", message, help="leave it out, or train by `fit`")
-        self._given = [one for one in self.graph.coded if one.given is not None]
-        self.tables = [tuple(term.column for term in one.given.terms) for one in self._given if one.given is not None]
+        self._given = self.graph.coded
+        self.tables = [
+            () if one.given is None else tuple(term.column for term in one.given.terms) for one in self._given
+        ]
+        self.prices = [
+            None if one.coded is None else np.asarray(one.coded[0], np.float64).ravel() for one in self._given
+        ]
         columns = {column.name: column.type.of for column in self.spec.data.columns if column.type.of}
         sizes = {view.name: view.states for one in self._given for view in one.seen_as if view is not None}
         states = {**self.states, **sizes}
@@ -120,7 +126,7 @@ class ScoredTemplate:
             CliqueTemplate(f"open {name}", -1, (m,), (0,), (card,), feature_set=first_set + m)
             for m, (name, card) in enumerate(zip(self.graph.variables, self.graph.cards, strict=True))
         ]
-        own = [replace(one, given=None) for one in self._given]
+        own = [replace(one, given=None, coded=None) for one in self._given]
         return [*own, *extra] if opened else own
 
     def binder(self, room: int, *, opened: bool) -> Binder:
@@ -134,7 +140,7 @@ class ScoredTemplate:
         """The graph and its parameters where scores of `room` tokens are weights, after those of the template."""
         first = len(self.spec.cliques)
         given = [replace(one, clique=first + n) for n, one in enumerate(self.given_templates(opened=opened))]
-        plain = [template for template in self.graph.templates if template.given is None]
+        plain = [template for template in self.graph.templates if not template.num_codes]
         numbered = [
             CliqueWeights(
                 np.zeros(0, np.int32), np.arange(room + 1, dtype=np.int64) * one.num_assignments,
@@ -162,11 +168,9 @@ class ScoredBatch:
         self.method = METHODS[template.method].build(self.data, template.settings)
 
     def rows(self) -> tuple[FeatureRows, ...]:
-        """A feature at each token, with its number, for each table; the code 0 for rules with a price."""
+        """A feature at each token, with its number, for each table."""
         off, numbers = np.arange(self.num_tokens + 1, dtype=np.int64), np.arange(self.num_tokens, dtype=np.int32)
-        own = [numbers if one.given is not None else np.zeros_like(numbers) for one in self.template.graph.coded]
-        opened = [numbers] * (len(self.sizes) - len(self.template.tables))
-        return tuple(FeatureRows(off, features, np.zeros(0)) for features in (*own, *opened))
+        return tuple(FeatureRows(off, numbers, np.zeros(0)) for _ in self.sizes)
 
     # weights of the engine ----------------------------------------------------------------------------------------
 

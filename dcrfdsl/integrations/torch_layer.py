@@ -161,7 +161,13 @@ class SequenceDistribution:
     @cached_property
     def _tables(self) -> list[Tensor]:
         """The scores of each table of the graph, [N, assignments] each."""
-        return [sum(self._inputs[name] for name in names) for names in self._layer.template.tables]
+        template, tables = self._layer.template, []
+        for names, price in zip(template.tables, template.prices, strict=True):
+            if price is None:
+                tables.append(torch.stack([self._inputs[name] for name in names]).sum(0))
+            else:
+                tables.append(torch.as_tensor(price).expand(int(self._lengths.sum()), -1))
+        return tables
 
     def _sum(self, opened: Sequence[Tensor] = ()) -> Tensor:
         batch = self._layer.bound(self._lengths, opened=bool(opened))
@@ -208,7 +214,7 @@ class SequenceDistribution:
 
         A clique over neighbours, as `y[-1], y`, has none at the first token.
         """
-        tables = [table.requires_grad_() if table.is_leaf else table for table in self._tables]
+        tables = [table if table.requires_grad else table.clone().requires_grad_() for table in self._tables]
         batch = self._layer.bound(self._lengths)
         sums = _LogPartition.apply(batch, self._layer.weights, *tables).sum()
         found = torch.autograd.grad(sums, tables, create_graph=True)
