@@ -72,7 +72,8 @@ class Decoder:
     template: that adds the logits by `offset`: in any form that `dcrfdsl.fit` takes, if it learns nothing, or a
         `TrainedModel`. By default one is made of `id2label`: it adds the logits and allows the moves of the scheme.
     id2label: the label of each logit, as `model.config.id2label`: marks of `bio`, `bioes`, `bilou` or `bmes` and `O`,
-        or types alone, of which each run is a segment.
+        or types alone, of which each run is a segment. What has no mark beside labels with marks is left out, which is
+        a DcrfWarning.
     pieces: whose scores a word has, where `word_ids` tells the pieces of words: of the `first` one, as most networks
         are trained; the log of the `average` probability; or of the one that is surest, `max`.
     threads: to compute with; by default `DCRFDSL_THREADS`, else all cores.
@@ -118,9 +119,13 @@ class Decoder:
         self.names = self._states if names is None else names
         self._state_of = [_state_of(name, self._states) for name in self.names]
         strange = [name for name, state in zip(self.names, self._state_of, strict=True) if state is None]
-        if strange:
+        if strange and template is not None:
             message = f"`id2label` has {_few(strange)}, and the states of the template are {_few(self._states)}"
             raise data_error("bad-argument", message, help="declare the labels of the network as the template's states")
+        if strange:
+            message = f"`id2label` has {_few(strange)} beside marks of segments: these are left out, and never found"
+            remedy = "write a template with all labels, if they are meant"
+            warn_of([Diagnostic("bad-argument", message, severity="warning", help=remedy)], depth=2)
 
     # calls ------------------------------------------------------------------------------------------------------------
 
@@ -266,10 +271,11 @@ class Decoder:
     def _corpus(
         self, scores: Sequence[Floats], words: Sequence[Sequence[str]] | None, gold: list[list[str]] | None
     ) -> Corpus:
-        at, rows = [self._states.index(state or "") for state in self._state_of], []
+        kept = [k for k, state in enumerate(self._state_of) if state is not None]
+        at, rows = [self._states.index(self._state_of[k] or "") for k in kept], []
         for n, of_names in enumerate(scores):
             of_states = np.full((len(of_names), len(self._states)), -np.inf)
-            of_states[:, at] = of_names
+            of_states[:, at] = of_names[:, kept]
             row: dict[str, Any] = {self._column: of_states}
             if self._words is not None:
                 if words is None:
@@ -407,6 +413,9 @@ def _state_of(name: str, states: Sequence[str]) -> str | None:
 def _template_of(names: Sequence[str]) -> str:
     """A template that adds the logits and allows the moves of the scheme that the labels are marked by."""
     parts = [split_mark(name) for name in names]
+    if any(part is not None and part[1] for part in parts):  # what has no mark beside these is no label of a word
+        names = [name for name, part in zip(names, parts, strict=True) if part is not None]
+        parts = [part for part in parts if part is not None]
     if any(part is None for part in parts):
         scheme, types = "iob1", [name for name in names if name != "O"]
     else:

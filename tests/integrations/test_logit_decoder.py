@@ -115,6 +115,14 @@ def test_a_type_that_no_b_begins_may_begin_by_i() -> None:
     ]
 
 
+def test_labels_without_a_mark_beside_marks_are_left_out() -> None:
+    names = ("O", "B-PER", "I-PER", "X", "[CLS]")
+    with pytest.warns(DcrfWarning, match=r"`X`, `\[CLS\]` beside marks of segments"):
+        decode = Decoder(id2label=names)
+    logits = np.add(random_logits(5, names, seed=0), [0, 0, 0, 9, 9])
+    assert decode.labels(logits) == Decoder(id2label=names[:3]).labels(logits[:, :3])
+
+
 def test_types_of_any_characters_are_states() -> None:
     names = ("O", "B-credit card", "I-credit card", 'B-"}\\', 'I-"}\\', "B-in", "I-in")
     logits = np.full((5, 7), -9.0)
