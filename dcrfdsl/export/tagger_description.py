@@ -6,6 +6,7 @@ here: whether the model can be exported (`exportable`), files.
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -91,7 +92,8 @@ class _Writer:
             "columns": [
                 {
                     "name": c.name, "source": c.source, "type": c.type.name, "size": c.type.size,
-                    "missing": missing_mark(spec.data) if c.type.size is None else None,
+                    "missing": missing_mark(spec.data) if c.type.size is None and not c.type.of else None,
+                    "assignments": self._assignments.get(c.name, ()),
                 }
                 for c in spec.data.columns
             ],
@@ -216,7 +218,8 @@ class _Writer:
                 continue
             cells = kind.full_assignments()
             self.add("tables", self._shared[start : start + len(cells)])
-            mapped = has_weights and not np.array_equal(cells, np.arange(template.num_assignments))
+            is_own = np.array_equal(cells, np.arange(template.num_assignments))
+            mapped = (has_weights or template.given is not None) and not is_own
             if mapped:
                 self.add("maps", cells)
             written.append({"pattern": list(kind.pattern), "mapped": mapped})
@@ -237,6 +240,20 @@ class _Writer:
             "codes": codes,
             "priced": priced,
             "observed": [[self.nodes.observed(one), one.count] for one in template.observed],
+            "given": [
+                [term.column, [[self.nodes.observed(one), one.count] for one in term.when]]
+                for term in (() if template.given is None else template.given.terms)
+            ],
+        }
+
+    @cached_property
+    def _assignments(self) -> dict[str, list[str]]:
+        """The names of what each column of scores scores, in the order of its numbers."""
+        every = (template.given for template in self.model.graph.templates if template.given is not None)
+        return {
+            term.column: [" ".join(states) for states in itertools.product(*given.states)]
+            for given in every
+            for term in given.terms
         }
 
     @cached_property

@@ -172,7 +172,8 @@ class JsonFormat:
     labels: Sequence[str]
 
     def _decoded(self, line: str) -> Any:
-        return _decoded(line, gaps=any(column.missing is not None for column in self.columns))
+        gaps = any(column.missing is not None for column in self.columns)
+        return _decoded(line, gaps=gaps, scores=any(column.type == "scores" for column in self.columns))
 
     def end(self, text: bytes) -> int:
         return text.rfind(b"\n") + 1
@@ -204,10 +205,12 @@ class JsonFormat:
         return "\n".join(lines)
 
 
-def _decoded(line: str, *, gaps: bool) -> Any:
-    """The value of a line. gaps: whether `NaN` is a number that is missing."""
+def _decoded(line: str, *, gaps: bool, scores: bool) -> Any:
+    """The value of a line. gaps: whether `NaN` is a missing number.   scores: whether `-Infinity` is a score."""
 
     def constant(text: str) -> float | None:
+        if scores and text == "-Infinity":
+            return -math.inf
         return None if gaps and text == "NaN" else _json_number(text)
 
     try:

@@ -24,7 +24,7 @@ from .tagger_tokens import Column, Label, Sentence, TaggerError, columns_of, num
 
 FORMAT = 1
 NO_LABEL = "_"  # of a sentence that no labelling is possible for
-NUMERIC = ("float", "int", "vector")
+NUMERIC = ("float", "int", "vector", "scores")
 MOST_ENTRIES = 1 << 18  # of a table for all sentences of a batch: larger ones fall out of the cache
 MOST_SCORES = 1 << 22  # numbers of all tables of a batch
 MOST_POSITIONS = 50_000  # of all lengths whose steps are kept
@@ -68,6 +68,7 @@ class Part(NamedTuple):
     tables: of each kind the log potentials that all instances share, [states …].   cells: of each kind, for each entry
     of its table the assignment that has its weights; None if they are the same.   observed: of a constraint that
     reads the data, what each observation is, and how many values it has; `allowed` has log potentials for each code.
+    given: the columns of scores that are added, each with the tests that must all be true.
     """
 
     clique: Clique
@@ -77,6 +78,7 @@ class Part(NamedTuple):
     cells: list[NDArray[np.int64] | None]
     observed: list[tuple[Any, int]]
     allowed: NDArray[np.float64] | None
+    given: list[tuple[str, list[tuple[Any, int]]]]
 
 
 class Tagger:
@@ -98,7 +100,9 @@ class Tagger:
 
     def _read(self, cut: Cut, description: dict[str, Any]) -> None:
         self.data = description["data"]
-        self._columns = [Column(**column) for column in description["columns"]]
+        self._columns = [
+            Column(**{**column, "assignments": tuple(column["assignments"])}) for column in description["columns"]
+        ]
         self._labels = [Label(**{**label, "states": tuple(label["states"])}) for label in description["labels"]]
         self.labels = tuple(label.name for label in self._labels)
         self.states = {label.name: label.states for label in self._labels}
@@ -148,12 +152,27 @@ class Tagger:
             else:
                 allowed = np.where(cut.next("allowed", size), 0.0, -np.inf)
             allowed = allowed.reshape(part["codes"], *cards)
-        observed = [
-            (state_numbers_of(one, self._lexicons) if one[0] == "state" else holds_of(one, self._lexicons), count)
-            for one, count in part["observed"]
-        ]
+        given = [(column, self._observed(tests)) for column, tests in part["given"]]
+        if given:
+            first_row = 0
         clique = Clique(part["variables"], part["offsets"], patterns, part["padded"], part["position"], first_row)
-        return Part(clique, part["set"] if part["set"] is not None else -1, weights, tables, cells, observed, allowed)
+        return Part(
+            clique,
+            part["set"] if part["set"] is not None else -1,
+            weights,
+            tables,
+            cells,
+            self._observed(part["observed"]),
+            allowed,
+            given,
+        )
+
+    def _observed(self, written: Sequence[Any]) -> list[tuple[Any, int]]:
+        """What each of these observations is, and how many values it has."""
+        return [
+            (state_numbers_of(one, self._lexicons) if one[0] == "state" else holds_of(one, self._lexicons), count)
+            for one, count in written
+        ]
 
     # sentences --------------------------------------------------------------------------------------------------------
 
@@ -276,7 +295,7 @@ class Tagger:
         fired = [features.fired(batch, self._atoms) for features in self._sets]
         tables: list[NDArray[np.float64]] = []
         for part in self._parts:
-            scores = None
+            scores = _given(part, batch) if part.given else None
             if part.weights is not None:
                 pads = self._sets[part.feature_set].pads
                 rows = batch.size * (pads[0] + batch.length + pads[1])
@@ -374,6 +393,15 @@ def _feature_set(cut: Cut, one: dict[str, Any]) -> FeatureSet:
 def _keys(cut: Cut, name: str, count: int) -> NDArray[np.int64]:
     """Sorted keys, which the file holds as differences, and `LAST_KEY`."""
     return np.append(np.cumsum(cut.next(name, count), dtype=np.int64), LAST_KEY)
+
+
+def _given(part: Part, batch: Sentences) -> NDArray[np.float64]:
+    """The sum of the scores that are given at each token, [B, T, assignments]."""
+    total: NDArray[np.float64] = np.zeros(())
+    for column, tests in part.given:
+        holds = _codes(tests, batch)[:, :, None] == 2 ** len(tests) - 1
+        total = total + np.where(holds, batch.columns[column], 0.0)
+    return total
 
 
 def _codes(observed: Sequence[tuple[Any, int]], batch: Sentences) -> NDArray[np.int64]:

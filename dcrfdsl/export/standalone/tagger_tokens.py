@@ -27,7 +27,8 @@ class TaggerError(ValueError):
 
 class Column(NamedTuple):
     """A declared column. source: its key in JSON lines.   type: `str`, `bag`, `float`, `int` or `vector` of `size`.
-    missing: the mark of numbers that are not there, None if all are.
+    missing: the mark of numbers that are not there, None if all are.   assignments: of `scores`, the names of what they
+    are of, in their order; empty if nothing reads the column.
     """
 
     name: str
@@ -35,6 +36,7 @@ class Column(NamedTuple):
     type: str
     size: int | None
     missing: str | None = None
+    assignments: tuple[str, ...] = ()
 
 
 class Label(NamedTuple):
@@ -162,6 +164,35 @@ def _vector(value: Any, column: Column) -> list[float]:
     return [_number(part, column) for part in parts]
 
 
+def _scores(value: Any, column: Column) -> list[float]:
+    """A number or -inf for each assignment: in their order, nested or in a text, or by their names."""
+    if not column.assignments:
+        return []
+    given = value
+    if isinstance(value, str):
+        parts = value.replace(",", " ").split()
+        named = bool(parts) and all(":" in part for part in parts)
+        given = {name: score for name, _, score in (part.rpartition(":") for part in parts)} if named else parts
+    if isinstance(given, Mapping) and {*given} == {*column.assignments}:
+        given = [given[name] for name in column.assignments]
+    numbers = [] if isinstance(given, Mapping) else list(_flat(given))
+    if len(numbers) != len(column.assignments):
+        listed = ", ".join(column.assignments[:5]) + (", …" if len(column.assignments) > 5 else "")
+        message = f"found {shown(value)}, expected {len(column.assignments)} scores, those of {listed}"
+        raise TaggerError(f"column `{column.name}`: {message}")
+    return [
+        -math.inf if str(number).lower() in ("-inf", "-infinity") else _number(number, column) for number in numbers
+    ]
+
+
+def _flat(value: Any) -> Iterator[Any]:
+    if isinstance(value, list | tuple | np.ndarray):
+        for part in value:
+            yield from _flat(part)
+    else:
+        yield value
+
+
 def _weighted_bag(value: Any, column: Column) -> tuple[tuple[str, float], ...]:
     """Names with weights: of a text of items `name:weight`, of a list of names, or of a mapping. Equal names add up."""
     found: dict[str, float] = {}
@@ -213,7 +244,7 @@ def _each(check: Callable[[Any, Column], Any]) -> Callable[[list[Any], Column], 
 
 CHECKS: Mapping[str, Callable[[list[Any], Column], list[Any]]] = {
     "str": _texts, "bag": _bags, "float": _each(_number), "int": _each(_number), "vector": _each(_vector),
-    "weighted_bag": _each(_weighted_bag),
+    "weighted_bag": _each(_weighted_bag), "scores": _each(_scores),
 }  # fmt: skip
 
 
