@@ -227,11 +227,19 @@ class Decoder:
     # steps, which the pipeline takes too ------------------------------------------------------------------------------
 
     def word_scores(self, logits: Floats, units: Units) -> Floats:
-        """The scores of words, [words, K], from the logits [T, K] of their pieces."""
+        """The scores of words, [words, K].
+
+        logits: [T, K] of the pieces of a text.
+        units: of each word the numbers of its pieces.
+        """
         return np.array([self._pieces(logits[unit]) for unit in units], np.float64).reshape(len(units), logits.shape[1])
 
     def segments(self, scores: Sequence[Floats], words: Sequence[Sequence[str]]) -> list[list[FoundSegment]]:
-        """The segments of each text, from left to right.   scores: [words, K] of each.   words: their texts."""
+        """The segments of each text, from left to right.
+
+        scores: [words, K] of each text.
+        words: of each text.
+        """
         if not has_segments(self._states):
             message = f"the states of `{self._label}` mark no segments: {_few(self._states)}"
             raise data_error("bad-argument", message, help="ask for `labels`, or declare it `in bio(…)`")
