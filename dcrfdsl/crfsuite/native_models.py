@@ -218,6 +218,8 @@ def _obstacle(template: CliqueTemplate) -> str | None:
     """Why CRFsuite does not have a clique; None if it does."""
     if template.segments is not None:
         return f"CRFsuite has no segments, and `{template.name}` weighs them"
+    if template.given is not None:
+        return f"CRFsuite has no scores from data, as `offset` adds them in `{template.name.removeprefix('given ')}`"
     if template.clique < 0 or template.num_codes:
         return f"CRFsuite has no constraints such as `{template.name}`"
     clique = f"clique `{template.name}`"

@@ -289,10 +289,11 @@ class ModelCalibration(Generic[Model]):
         method: `temperature` or `isotonic`.
         threads: to compute with; by default `DCRFDSL_THREADS`, else all cores.
 
-        `temperature` is one factor for all scores, which makes the gold labels likeliest. It changes all probabilities,
-        and labels that these decode (by `marginal`, or over latent variables), but not the best labelling. `isotonic`
-        fits a rising function of the probability of each kind of prediction: of tokens, segments, layers and sentences,
-        label by label. It changes what `confidences` says, and nothing else; a temperature that the model has stays.
+        `temperature` is one factor for all scores, given ones and prices of rules too, which makes the gold labels
+        likeliest. It changes all probabilities, and labels that these decode (by `marginal`, or over latent variables),
+        but not the best labelling. `isotonic` fits a rising function of the probability of each kind of prediction: of
+        tokens, segments, layers and sentences, label by label. It changes what `confidences` says, and nothing else; a
+        temperature that the model has stays.
         Raises DcrfError for another method, if there is no best temperature or nothing to judge, or inference gives no
         log Z.
 

@@ -101,3 +101,10 @@ def test_lines_of_json_and_errors(tmp_path: Path) -> None:
     for bad in ([[0.0, 1.0]], [[0.0, 1.0, float("nan")]], [[0.0, 1.0, float("inf")]], [{"B-X": 1.0}]):
         with pytest.raises(TaggerError, match="column `s`"):
             tagger.tag({"word": ["a"], "s": bad})
+
+
+def test_crfsuite_refuses_given_scores_in_words(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    model, _ = model_of("chain")
+    model.save(tmp_path / "a.model")
+    assert run(["export", str(tmp_path / "a.model"), "-o", str(tmp_path / "x"), "--format", "crfsuite"]) == 1
+    assert "CRFsuite has no scores from data, as `offset` adds them in `own`" in capsys.readouterr().err

@@ -132,7 +132,8 @@ COLUMN_TYPES: Words = {
     "scores": (
         "logits: scores(tag), moves: scores(tag, tag)",
         'A value has a number for each state of a variable, in the order of the states, or `{"O": -0.5, "B": 2}`; of '
-        "several variables one for each assignment, the first variable slowest. −∞ is impossible. `offset` adds them.",
+        "several variables one for each assignment, the first variable slowest. −∞ is impossible. `offset` adds them. "
+        "Of a label `for sentence` the scores of the first token count.",
         "data jsonl(logits: scores(tag), tag)\nlabel tag in bio(PER, LOC)\nclique tag: offset(logits)\n"
         "clique tag[-1], tag",
     ),
