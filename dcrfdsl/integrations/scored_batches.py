@@ -28,7 +28,8 @@ from ..foundation import Floats, Ints, Ints32, cached_property, data_error, quot
 from ..graph import CliqueTemplate, CliqueWeights, Gold, ModelGraph, Parameters
 from ..inference import METHODS, Binder, BoundData, Expectations, Workers, choose_method, score_sequences
 from ..kernels.optimization import count_labellings
-from ..kernels.tables import add_bias_gradient
+from ..kernels.sequences import score_labellings
+from ..kernels.tables import Potentials, add_bias_gradient
 from ..model import TrainedModel, TrainingRecord
 from ..semantics import ModelSpec, TrainSettings, check_or_raise, inference_settings, load_text, stage_settings
 from ..training import Template, as_resolved, assemble
@@ -198,16 +199,25 @@ class ScoredBatch:
 
     def log_z(self, arrays: Arrays) -> Floats:
         """log Z of each sentence, [B]; -inf where no labelling is possible."""
-        return self._summed(arrays, derivatives=False)[0]
+        return self._summed(self.potentials(arrays), derivatives=False)[0]
 
     def expectations(self, arrays: Arrays, mass: Floats | None = None) -> tuple[Floats, Arrays]:
         """log Z [B], and the derivatives of Σ mass log Z: expected counts, each sentence's times its mass [B], or 1."""
-        return self._summed(arrays, derivatives=True, mass=mass)
+        log_z, counts = self._summed(self.potentials(arrays), derivatives=True)
+        return log_z, counts if mass is None else self.times(counts, mass, arrays)
 
-    def _summed(self, arrays: Arrays, *, derivatives: bool, mass: Floats | None = None) -> tuple[Floats, Arrays]:
+    def labelled(self, arrays: Arrays, labelling: Ints32) -> tuple[Floats, Floats, Arrays]:
+        """The score of a labelling of each sentence [B], log Z [B] and expected counts."""
+        potentials = self.potentials(arrays)
+        return self._scored(potentials, labelling), *self._summed(potentials, derivatives=True)
+
+    def potentials(self, arrays: Arrays) -> Potentials:
+        """The potentials of the engine at these arrays."""
+        return self.data.potentials(self._weights(arrays))
+
+    def _summed(self, potentials: Potentials, *, derivatives: bool) -> tuple[Floats, Arrays]:
         data, method, workers = self.data, self.method, self.template.workers
         runs = data.chunks(workers.threads if derivatives else 4 * workers.threads)
-        potentials = data.potentials(self._weights(arrays))
         out = Expectations.empty(data, approximate=method.approximate)
         # The weights of the template are biases, whose cells each run adds up by itself; scores are apart by token.
         gradient = np.zeros(data.num_weights if derivatives else 0)
@@ -222,8 +232,7 @@ class ScoredBatch:
         if not derivatives:
             return out.log_z, []
         add_bias_gradient(data.bindings, expected.sum(axis=0), gradient)
-        counts = self._parted(gradient)
-        return out.log_z, counts if mass is None else self.times(counts, mass, arrays)
+        return out.log_z, self._parted(gradient)
 
     def times(self, counts: Arrays, mass: Floats, arrays: Arrays) -> Arrays:
         """The expected counts at `arrays` with each sentence's times its mass [B].   counts: with a mass of 1."""
@@ -235,7 +244,7 @@ class ScoredBatch:
     def expected_weights(self, arrays: Arrays) -> Floats:
         """The expected counts of the template's own weights in each sentence, [B, weights]."""
         data = self.data
-        potentials, out = data.potentials(self._weights(arrays)), Expectations.empty(data)
+        potentials, out = self.potentials(arrays), Expectations.empty(data)
         found = np.zeros((len(self.lengths), self.template.num_weights))
         nothing = np.zeros(data.num_weights)
 
@@ -290,9 +299,17 @@ class ScoredBatch:
 
     def scores_of(self, arrays: Arrays, labelling: Ints32) -> Floats:
         """The score of a labelling of each sentence, [B]; -inf where it is impossible."""
+        return self._scored(self.potentials(arrays), labelling)
+
+    def _scored(self, potentials: Potentials, labelling: Ints32) -> Floats:
         there, scores = np.flatnonzero(self.lengths), np.zeros(len(self.lengths))
         data = self.data if len(there) == len(scores) else self.data.only(there)
-        scores[there] = score_sequences(data, labelling, data.potentials(self._weights(arrays)), self.template.workers)
+        if data.contexts is not None:
+            scores[there] = score_sequences(data, labelling, potentials, self.template.workers)
+        else:  # in one call: a batch is small
+            of_those = np.zeros(len(there))
+            score_labellings(0, len(there), data.problem, potentials, data.ragged(labelling), of_those)
+            scores[there] = of_those
         return scores
 
     def counts_of(self, labelling: Ints32, mass: Floats) -> Arrays:

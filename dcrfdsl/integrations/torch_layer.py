@@ -190,14 +190,14 @@ class SequenceDistribution:
         codes = self._codes(tags)
         batch = self._layer.bound(self._lengths)
         if batch.has_hidden_variables or any(bool((one < 0).any()) for one in codes.values()):
-            score = self._sum(self._restrictions(codes))
+            found = self._sum(self._restrictions(codes)) - self._sum()
         else:
             labelling = batch.labelling([one.numpy() for one in codes.values()])
-            score = _LabellingScore.apply(batch, labelling, self._layer.weights, *self._tables)
-        if validate and not bool(torch.isfinite(score[self.log_partition.isfinite()]).all()):
-            number = int(torch.nonzero(~torch.isfinite(score))[0])
+            found = _LogProb.apply(batch, labelling, self._layer.weights, *self._tables)
+        if validate and not bool(torch.isfinite(found).all()):
+            number = int(torch.nonzero(~torch.isfinite(found))[0])
             raise ValueError(f"the labels of sentence {number} (from 0) are impossible by the template or its scores")
-        return score.to(self._type) - self.log_partition
+        return found.to(self._type)
 
     @cached_property
     def marginals(self) -> dict[str, Tensor]:
@@ -454,18 +454,26 @@ class _Expectations(Function):
         return None, _like([slope], [mass])[0], *_like(change, tensors)
 
 
-class _LabellingScore(Function):
-    """The score of a labelling of each sentence [B] float64, which is linear in weights and tables."""
+class _LogProb(Function):
+    """log p of a labelling of each sentence [B] float64, from the weights and tables."""
 
     @staticmethod
     def forward(ctx: Any, batch: ScoredBatch, labelling: Any, *tensors: Tensor) -> Tensor:
         ctx.batch, ctx.labelling = batch, labelling
         ctx.save_for_backward(*tensors)
-        return _of_sentences(batch.scores_of(_arrays(tensors), labelling), tensors[0].device)
+        score, log_z, ctx.counts = batch.labelled(_arrays(tensors), labelling)
+        return _of_sentences(score - log_z, tensors[0].device)
 
     @staticmethod
     def backward(ctx: Any, mass: Tensor) -> Any:
-        return None, None, *_LabellingCounts.apply(ctx.batch, ctx.labelling, mass, *ctx.saved_tensors)
+        batch, tensors = ctx.batch, ctx.saved_tensors
+        if torch.is_grad_enabled():  # a graph of the derivatives is wanted
+            gold = _LabellingCounts.apply(batch, ctx.labelling, mass, *tensors)
+            expected = _Expectations.apply(batch, mass, *tensors)
+            return None, None, *(one - other for one, other in zip(gold, expected, strict=True))
+        of = mass.detach().cpu().double().numpy()
+        counts = zip(batch.counts_of(ctx.labelling, of), batch.times(ctx.counts, of, _arrays(tensors)), strict=True)
+        return None, None, *_like([one - other for one, other in counts], tensors)
 
 
 class _LabellingCounts(Function):
