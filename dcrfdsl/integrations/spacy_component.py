@@ -13,10 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from ..data import corpus_from_rows
-from ..foundation import Diagnostic, warn_of
+from ..foundation import Diagnostic, needed, warn_of
 from ..inference import Workers
 from ..model import TrainedModel, load, model_as_bytes, model_from_bytes
-from .missing_packages import needed
 from .model_columns import unread_columns
 from .spacy_documents import LabelPlaces, Sentence, TokenColumns, sentences_of
 

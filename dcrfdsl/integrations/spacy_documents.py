@@ -13,11 +13,10 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
 from ..data import Corpus, corpus_from_rows, remarked
-from ..foundation import Diagnostic, data_error, did_you_mean, quoted_names, spelling_remedy, warn_of
+from ..foundation import Diagnostic, data_error, did_you_mean, needed, quoted_names, spelling_remedy, warn_of
 from ..semantics import ModelSpec, has_segments
 from ..syntax import Column, Scheme
 from ..training import Template, as_resolved
-from .missing_packages import needed
 from .model_columns import read_columns, unread_columns
 
 with needed("spacy"):

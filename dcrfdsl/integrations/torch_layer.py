@@ -22,11 +22,10 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from ..data import Corpus, EncodedLabels
-from ..foundation import Floats, Ints
+from ..foundation import Floats, Ints, needed
 from ..graph import Gold
 from ..model import Prediction, Predictor, TrainedModel, gold_of
 from ..training import Template
-from .missing_packages import needed
 from .scored_batches import Arrays, ScoredBatch, ScoredTemplate, ScoreInput
 
 with needed("torch"):

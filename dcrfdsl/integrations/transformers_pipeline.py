@@ -10,9 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from ..foundation import data_error
+from ..foundation import data_error, needed
 from .logit_decoder import PIECES, Decoder
-from .missing_packages import needed
 
 with needed("transformers"):
     from transformers import TokenClassificationPipeline

@@ -21,10 +21,6 @@ class InputError(DcrfError, ValueError):
     """
 
 
-class MissingPackage(DcrfError, ImportError):
-    """A `DcrfError` that is also an ImportError: scikit-learn is not installed."""
-
-
 @contextmanager
 def input_errors() -> Iterator[None]:
     """Turns every `DcrfError` into an `InputError`."""

@@ -4,21 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..foundation import Diagnostic
-from .input_errors import InputError, MissingPackage
+from ..foundation import Diagnostic, needed
+from .input_errors import InputError
 
-try:
+with needed("sklearn", "the estimators need the package `scikit-learn`"):
     import sklearn  # noqa: F401  before joblib, which it brings: so that what is missing is told apart
     from joblib.parallel import get_active_backend
     from sklearn.base import BaseEstimator
     from sklearn.exceptions import NotFittedError
     from sklearn.utils import Tags
     from sklearn.utils.validation import check_is_fitted
-except ImportError as error:
-    if error.name != "sklearn":  # it is there, but old or damaged, as its own error says
-        raise
-    message = "the estimators need the package `scikit-learn`, which is not installed"
-    raise MissingPackage(Diagnostic("missing-package", message, help="pip install 'dcrfdsl[sklearn]'")) from None
 
 
 class SequenceEstimator(BaseEstimator):

@@ -24,6 +24,7 @@ from .diagnostics import (
     warn_of as warn_of,
     word_instead as word_instead,
 )
+from .missing_packages import MissingPackage as MissingPackage, needed as needed
 from .printing import (
     figure as figure,
     json_text as json_text,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from ..foundation import DcrfError, Diagnostic
+from .diagnostics import DcrfError, Diagnostic
 
 
 class MissingPackage(DcrfError, ImportError):
@@ -13,15 +13,15 @@ class MissingPackage(DcrfError, ImportError):
 
 
 @contextmanager
-def needed(package: str) -> Iterator[None]:
-    """Around the import of a library: `MissingPackage` if it is not there.   package: also the name of our extra."""
+def needed(package: str, what: str | None = None) -> Iterator[None]:
+    """Around the import of a library: `MissingPackage` if it is not there.
+
+    package: also the name of our extra.   what: that it is needed, in words.
+    """
     try:
         yield
     except ImportError as error:
         if error.name != package:  # it is there, but old or damaged, as its own error says
             raise
-        message, remedy = (
-            f"this needs the package `{package}`, which is not installed",
-            f"pip install 'dcrfdsl[{package}]'",
-        )
-        raise MissingPackage(Diagnostic("missing-package", message, help=remedy)) from None
+        message = f"{what or f'this needs the package `{package}`'}, which is not installed"
+        raise MissingPackage(Diagnostic("missing-package", message, help=f"pip install 'dcrfdsl[{package}]'")) from None
