@@ -36,6 +36,7 @@ from ..training import Template, as_resolved, assemble
 
 Arrays = list[Floats]  # the weights, then the scores of each table
 WITHOUT_LOSS = ("hmm", "adaboost", "induce", "rescale")
+RUNS = 4  # that threads share; the same for any number of them, and so are the sums
 LEAST_ROOM = 256  # tokens that are bound at least
 # The first derivative by values at ±h and ±2h: f' = Σ c f(x + k h) / h, with an error of h⁴ f⁗'/30.
 STEPS = {1: 2 / 3, -1: -2 / 3, 2: -1 / 12, -2: 1 / 12}
@@ -167,6 +168,7 @@ class ScoredBatch:
         rows = self.rows()
         self.data: BoundData = self._binder.bind(rows, self.sentence_off, {})
         self.method = METHODS[template.method].build(self.data, template.settings)
+        self._runs = self.data.chunks(RUNS)
 
     def rows(self) -> tuple[FeatureRows, ...]:
         """A feature at each token, with its number, for each table."""
@@ -217,7 +219,7 @@ class ScoredBatch:
 
     def _summed(self, potentials: Potentials, *, derivatives: bool) -> tuple[Floats, Arrays]:
         data, method, workers = self.data, self.method, self.template.workers
-        runs = data.chunks(workers.threads if derivatives else 4 * workers.threads)
+        runs = self._runs if derivatives else data.runs
         out = Expectations.empty(data, approximate=method.approximate)
         # The weights of the template are biases, whose cells each run adds up by itself; scores are apart by token.
         gradient = np.zeros(data.num_weights if derivatives else 0)
@@ -228,7 +230,6 @@ class ScoredBatch:
             method.expectations(potentials, first, last, out, gradient, expected[number[first]])
 
         workers.map(run, runs)
-        self.status = out.summary()
         if not derivatives:
             return out.log_z, []
         add_bias_gradient(data.bindings, expected.sum(axis=0), gradient)

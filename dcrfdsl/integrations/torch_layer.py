@@ -140,17 +140,17 @@ class SequenceDistribution:
         self._layer, self._kept = layer, kept
         self._lengths: Ints = kept.sum(1).cpu().numpy().astype(np.int64)
         self._shape = tuple(kept.shape)
-        self._inputs = {name: table[kept].flatten(1) for name, table in scores.items()}  # [N, states] each
+        tokens = kept.flatten().nonzero().squeeze(1)
+        self._inputs = {  # [N, states] each
+            name: table.flatten(0, 1).flatten(1).index_select(0, tokens) for name, table in scores.items()
+        }
         for name, table in self._inputs.items():
-            wrong = table.isnan() | (table == torch.inf)
-            if bool(wrong.any()):
+            if table.numel() and not float(table.detach().max()) < torch.inf:  # which NaN is not either
+                wrong = table.isnan() | (table == torch.inf)
                 token, place = torch.nonzero(wrong)[0].tolist()
                 sentence, position = torch.nonzero(kept)[token].tolist()
-                found = f"{float(table[token, place])} in sentence {sentence}, token {position}"
-                message = (
-                    f"`{name}` has the score {found} (from 0): a score is a number, or -inf where it is impossible"
-                )
-                raise ValueError(message)
+                found = f"`{name}` has the score {float(table[token, place])} in sentence {sentence}, token {position}"
+                raise ValueError(f"{found} (from 0): a score is a number, or -inf where it is impossible")
         some = next(iter(scores.values()), layer.weights)
         self._type = torch.float32 if some.dtype in (torch.float16, torch.bfloat16) else some.dtype
         self._device = some.device
@@ -163,7 +163,8 @@ class SequenceDistribution:
         template, tables = self._layer.template, []
         for names, price in zip(template.tables, template.prices, strict=True):
             if price is None:
-                tables.append(torch.stack([self._inputs[name] for name in names]).sum(0))
+                first, *others = (self._inputs[name] for name in names)
+                tables.append(sum(others, first))
             else:
                 tables.append(torch.as_tensor(price).expand(int(self._lengths.sum()), -1))
         return tables
