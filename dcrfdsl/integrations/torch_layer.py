@@ -14,7 +14,7 @@ Not here: sums over labellings (`scored_batches`), models on disk (`model`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -199,12 +199,18 @@ class SequenceDistribution:
             raise ValueError(f"the labels of sentence {number} (from 0) are impossible by the template or its scores")
         return found.to(self._type)
 
+    def _derivatives(self, tables: Sequence[Tensor], sums: Callable[[], Tensor]) -> Sequence[Tensor]:
+        """Those of Σ log Z in some tables; with a graph of their own where gradients are recorded."""
+        recorded = torch.is_grad_enabled()
+        with torch.enable_grad():
+            found: Sequence[Tensor] = torch.autograd.grad(sums().sum(), tables, create_graph=recorded)
+        return found
+
     @cached_property
     def marginals(self) -> dict[str, Tensor]:
         """p(label at t = state | scores) by label, [B, T, K]; differentiable."""
         opened = self._openings()
-        sums = self._sum(opened).sum()
-        found = torch.autograd.grad(sums, opened, create_graph=True)
+        found = self._derivatives(opened, lambda: self._sum(opened))
         names = self._layer.template.graph.variables
         return {name: self._spread(one.to(self._type)) for name, one in zip(names, found, strict=True)}
 
@@ -216,8 +222,7 @@ class SequenceDistribution:
         """
         tables = [table if table.requires_grad else table.clone().requires_grad_() for table in self._tables]
         batch = self._layer.bound(self._lengths)
-        sums = _LogPartition.apply(batch, self._layer.weights, *tables).sum()
-        found = torch.autograd.grad(sums, tables, create_graph=True)
+        found = self._derivatives(tables, lambda: _LogPartition.apply(batch, self._layer.weights, *tables))
         template, marginals = self._layer.template, {}
         for names, one in zip(template.tables, found, strict=True):
             for name in names:

@@ -306,6 +306,16 @@ def test_clique_marginals_are_derivatives_of_log_z() -> None:
     torch.testing.assert_close(d.clique_marginals["c"].sum(-1), d.marginals["y"])
 
 
+def test_marginals_need_no_gradients() -> None:
+    layer, scores = layer_of("two layers"), scores_of("two layers")
+    d = layer(scores, LENGTHS)
+    with torch.no_grad():
+        other = layer(scores, LENGTHS)
+        assert not other.marginals["y"].requires_grad and not other.clique_marginals["c"].requires_grad
+    torch.testing.assert_close(other.marginals, {name: one.detach() for name, one in d.marginals.items()})
+    torch.testing.assert_close(other.clique_marginals, {name: one.detach() for name, one in d.clique_marginals.items()})
+
+
 def test_the_probability_of_an_event() -> None:
     layer, scores = layer_of("chain"), scores_of("chain")
     d = layer(scores["logits"][:2], LENGTHS[:2])
