@@ -285,6 +285,24 @@ def test_values_and_derivatives_are_those_of_pytorch_crf(dtype: torch.dtype, tol
             torch.testing.assert_close(of_ours[1], of_theirs[1].flatten(), atol=10 * tolerance, rtol=tolerance)
 
 
+def test_moves_beyond_the_ends_are_those_of_pytorch_crf() -> None:
+    peer = pytest.importorskip("torchcrf", reason="pytorch-crf is not installed")
+    layer = layers.Layer(dcrfdsl.load_text(CHAIN.replace("tag[-1], tag", "tag[-1], tag with edges = pad"))).double()
+    crf = peer.CRF(3, batch_first=True).double()
+    with torch.no_grad():
+        layer.weights.normal_()
+        table = torch.zeros(25, dtype=F64)
+        table[torch.as_tensor(layer.template.parameters.origins()[2])] = layer.weights
+        table = table.reshape(5, 5)  # states, the start, the end
+        crf.transitions.copy_(table[:3, :3]), crf.start_transitions.copy_(table[3, :3])
+        crf.end_transitions.copy_(table[:3, 4])
+    scores, tags = torch.randn(4, 6, 3, dtype=F64), torch.randint(0, 3, (4, 6))
+    lengths = torch.tensor([6, 1, 4, 5])
+    mask = torch.arange(6) < lengths[:, None]
+    ours, theirs = layer(scores, lengths).log_prob(tags), crf(scores, tags, mask=mask, reduction="none")
+    torch.testing.assert_close(ours, theirs)
+
+
 def test_samples_have_the_frequencies_of_the_distribution() -> None:
     layer, scores = layer_of("two layers"), scores_of("two layers")
     d = layer(scores, LENGTHS)
