@@ -14,7 +14,7 @@ Not here: sums over labellings (`scored_batches`), models on disk (`model`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -199,18 +199,22 @@ class SequenceDistribution:
             raise ValueError(f"the labels of sentence {number} (from 0) are impossible by the template or its scores")
         return found.to(self._type)
 
-    def _derivatives(self, tables: Sequence[Tensor], sums: Callable[[], Tensor]) -> Sequence[Tensor]:
-        """Those of Σ log Z in some tables; with a graph of their own where gradients are recorded."""
-        recorded = torch.is_grad_enabled()
-        with torch.enable_grad():
-            found: Sequence[Tensor] = torch.autograd.grad(sums().sum(), tables, create_graph=recorded)
+    def _expected(self, tables: Sequence[Tensor], opened: Sequence[Tensor]) -> Sequence[Tensor]:
+        """The derivatives of Σ log Z in the tables, and in those that are opened; differentiable where torch asks."""
+        batch, every = self._layer.bound(self._lengths, opened=bool(opened)), [*tables, *opened]
+        if not torch.is_grad_enabled():
+            _, counts = batch.expectations(_arrays([self._layer.weights, *every]))
+            return _like(counts[1:], every)
+        every = [one if one.requires_grad else one.clone().requires_grad_() for one in every]
+        sums = _LogPartition.apply(batch, self._layer.weights, *every).sum()
+        found: tuple[Tensor, ...] = torch.autograd.grad(sums, every, create_graph=True)
         return found
 
     @cached_property
     def marginals(self) -> dict[str, Tensor]:
         """p(label at t = state | scores) by label, [B, T, K]; differentiable."""
         opened = self._openings()
-        found = self._derivatives(opened, lambda: self._sum(opened))
+        found = self._expected(self._tables, opened)[-len(opened) :]
         names = self._layer.template.graph.variables
         return {name: self._spread(one.to(self._type)) for name, one in zip(names, found, strict=True)}
 
@@ -220,9 +224,7 @@ class SequenceDistribution:
 
         A clique over neighbours, as `y[-1], y`, has none at the first token.
         """
-        tables = [table if table.requires_grad else table.clone().requires_grad_() for table in self._tables]
-        batch = self._layer.bound(self._lengths)
-        found = self._derivatives(tables, lambda: _LogPartition.apply(batch, self._layer.weights, *tables))
+        found = self._expected(self._tables, [])
         template, marginals = self._layer.template, {}
         for names, one in zip(template.tables, found, strict=True):
             for name in names:

@@ -327,7 +327,7 @@ def test_clique_marginals_are_derivatives_of_log_z() -> None:
 def test_marginals_need_no_gradients() -> None:
     layer, scores = layer_of("two layers"), scores_of("two layers")
     d = layer(scores, LENGTHS)
-    with torch.no_grad():
+    with torch.inference_mode():
         other = layer(scores, LENGTHS)
         assert not other.marginals["y"].requires_grad and not other.clique_marginals["c"].requires_grad
     torch.testing.assert_close(other.marginals, {name: one.detach() for name, one in d.marginals.items()})
