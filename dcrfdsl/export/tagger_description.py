@@ -241,7 +241,7 @@ class _Writer:
             "priced": priced,
             "observed": [[self.nodes.observed(one), one.count] for one in template.observed],
             "given": [
-                [term.column, [[self.nodes.observed(one), one.count] for one in term.when]]
+                [term.column, term.scale, [[self.nodes.observed(one), one.count] for one in term.when]]
                 for term in (() if template.given is None else template.given.terms)
             ],
         }

@@ -196,7 +196,7 @@ def clique_templates(
         templates.append(template)
     next_set = max(set_of_clique, default=-1) + 1
     for clique, template in zip(spec.cliques, tuple(templates), strict=True):
-        terms = tuple(given_terms(clique))
+        terms = tuple(given_terms(spec, clique))
         if terms:
             names = [site.variable for site in clique.sites]
             scored = tuple(tuple(views[name].states) if name in views else tuple(states[name]) for name in names)

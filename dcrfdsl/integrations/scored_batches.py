@@ -74,6 +74,9 @@ class ScoredTemplate:
             if one.observed or (one.given is not None and any(term.when for term in one.given.terms)):
                 message = f"a layer reads scores alone, and `{one.name}` reads other data"
                 raise data_error("not-scores", message, help="leave it out, or train by `fit`")
+            if one.given is not None and any(term.scale != 1.0 for term in one.given.terms):
+                message = f"a layer adds scores as they are, and `{one.name}` has a `scale`"
+                raise data_error("not-scores", message, help="multiply in the net, which can learn the factor")
         self._given = self.graph.coded
         self.tables = [
             () if one.given is None else tuple(term.column for term in one.given.terms) for one in self._given

@@ -150,16 +150,17 @@ def span(column: Term | str, lexicon: Lexicon) -> Term:
     return apply("span", as_term(column), lexicon)
 
 
-def offset(column: Term | str) -> Term:
+def offset(column: Term | str, *, scale: float | Constant = 1.0) -> Term:
     """Scores that the data gives, added as they are in a clique over their variables.
 
     column: of the type `scores`.
+    scale: what all of them are multiplied by, above 0.
 
     >>> m = Template()
     >>> logits, _ = m.data("jsonl", "logits:scores(tag)", "tag")
-    >>> given = m.clique(m.label("tag", bio("PER")), features=[offset(logits)])
+    >>> given = m.clique(m.label("tag", bio("PER")), features=[offset(logits, scale=0.5)])
     """
-    return apply("offset", as_term(column))
+    return apply("offset", as_term(column), **({} if scale == 1.0 else {"scale": scale}))
 
 
 def _lengths(shortest: int, longest: int | None) -> int | range:

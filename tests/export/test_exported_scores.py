@@ -23,7 +23,7 @@ from dcrfdsl.model.trained_model import TrainedModel
 from dcrfdsl.semantics.resolve.resolution import load_text
 from dcrfdsl.training.pipeline import fit
 
-NAMES = ("chain", "tested", "moves", "factorial", "latent", "view", "bio", "rules", "memory", "once")
+NAMES = ("chain", "tested", "scaled", "moves", "factorial", "latent", "view", "bio", "rules", "memory", "once")
 
 
 MARGINAL = {"latent": "decode marginal\n"}  # which its latent variable needs

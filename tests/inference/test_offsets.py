@@ -51,6 +51,7 @@ def joint(name: str, model: TrainedModel, number: int, given: Mapping[str, Float
     case, sentence = CASES[name], CASES[name].sentences[number]
     spec = load_text(
         case.text.replace("offset(s), offset(r) & word is a", "bias")
+        .replace("offset(s, scale = w), offset(r) & word is a", "bias")
         .replace("offset(s)", "bias")
         .replace("offset(m)", "bias")
     ).require()
@@ -75,7 +76,7 @@ def joint(name: str, model: TrainedModel, number: int, given: Mapping[str, Float
                     continue
                 places = [t - back + n if back else t for n in range(len(of))]
                 seen = tuple(twin.seen(labelling, one, at) for one, at in zip(of, places, strict=True))
-                total[index] += given[column][t, assignments.index(seen)]
+                total[index] += case.scale.get(column, 1.0) * given[column][t, assignments.index(seen)]
     return total
 
 

@@ -502,6 +502,7 @@ REFUSED = {
     "where": ("clique tag: offset(logits)\nclique tag[i], tag[j] where word[i] = word[j]", "joins positions by data"),
     "observations": ('clique tag: offset(logits)\nforbid tag is A when word is "x"', "reads other data"),
     "tests": ("clique tag: offset(logits) & word has /x/", "reads other data"),
+    "scale": ("clique tag: offset(logits, scale = 2)", "adds scores as they are"),
 }
 
 

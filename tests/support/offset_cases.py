@@ -21,13 +21,14 @@ Key = tuple[str, str, tuple[str, ...]]
 
 class OffsetCase(NamedTuple):
     """text: a template, whose `data` says `conll(word, …)`.   sentences: without the scores.   states: of variables and
-    views.   scores: the variables of each column.   impossible: the share of scores that are -inf.
+    views.   scores: the variables of each column.   scale: what those of a column are multiplied by, if not by 1.
     """
 
     text: str
     sentences: Sequence[Sequence[Row]]
     states: Mapping[str, Sequence[str]]
     scores: Mapping[str, tuple[str, ...]]
+    scale: Mapping[str, float] = {}
 
     def assignments(self, column: str) -> list[tuple[str, ...]]:
         return list(itertools.product(*(self.states[name] for name in self.scores[column])))
@@ -76,14 +77,15 @@ class OffsetCase(NamedTuple):
             ]
             for sentence, table in zip(self.sentences, given, strict=True)
         ]
-        return re.sub(r"offset\((\w+)\)( & [^,\n]+)?", features, text), rows
+        return re.sub(r"offset\((\w+)(?:, scale = \w+)?\)( & [^,\n]+)?", features, text), rows
 
     def weight(self, key: Key) -> float | None:
         """The weight of a feature that stands for a score; None for any other."""
         found = re.match(r"(\w+)_(\d+)(\[0\])?( & |$)", key[1])
         if found is None or found[1] not in self.scores:
             return None
-        return float(self.assignments(found[1])[int(found[2])] == key[2])
+        is_own = self.assignments(found[1])[int(found[2])] == key[2]
+        return self.scale.get(found[1], 1.0) * is_own
 
 
 SPELLED = {"B": "B-X", "I": "I-X"}
@@ -118,6 +120,10 @@ CASES: dict[str, OffsetCase] = {
     "tested": OffsetCase(
         ONE + "clique y as own with states = all: offset(s), offset(r) & word is a\n", rows(WORDS, Y), STATES,
         {"s": ("y",), "r": ("y",)},
+    ),
+    "scaled": OffsetCase(
+        f"let w = 1.75\n{ONE}clique y as own with states = all: offset(s, scale = w), offset(r) & word is a\n",
+        rows(WORDS, Y), STATES, {"s": ("y",), "r": ("y",)}, {"s": 1.75},
     ),
     "moves": OffsetCase(
         ONE + OWN + "clique y[-1], y as given with states = all: offset(m)\n", rows(WORDS, Y), STATES,

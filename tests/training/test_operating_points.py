@@ -56,6 +56,25 @@ def grid(count: int) -> list[float]:
     return np.linspace(-4.0, 4.0, count).round(3).tolist()
 
 
+def test_a_scale_of_scores_is_tuned_on_held_out_data() -> None:
+    """Of two nets the one that is right has to count more."""
+    text = """
+data jsonl(wrong: scores(y), right: scores(y), y)
+let trust = 1 tune among(0.5, 2, 0.25)
+label y in {P, Q}
+clique y: offset(wrong), offset(right, scale = trust)
+infer exact
+evaluate accuracy(y)
+"""
+    row = {"wrong": [[0.0, 1.0], [1.0, 0.0]], "right": [[1.0, 0.0], [0.0, 1.0]], "y": ["P", "Q"]}
+    dev = corpus_from_rows([row], load_text(text).require().data)
+    model = tune(load_text(text), None, dev)
+    assert model.record.tuning is not None and model.record.tuning["values"] == {"trust": 2}
+    assert model.evaluate(dev)["accuracy(y)"] == 1.0
+    probability = 1.0 / (1.0 + np.exp(-1.0))  # of scores that differ by 2 · 1 − 1
+    np.testing.assert_allclose(model.marginals(dev)[0]["y"][0], [probability, 1.0 - probability], rtol=1e-12)
+
+
 def test_the_best_precision_of_all_with_enough_recall() -> None:
     """`I-X` never counts here, so that what is best follows from each token alone."""
     model = tune(

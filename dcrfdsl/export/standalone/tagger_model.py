@@ -68,7 +68,7 @@ class Part(NamedTuple):
     tables: of each kind the log potentials that all instances share, [states …].   cells: of each kind, for each entry
     of its table the assignment that has its weights; None if they are the same.   observed: of a constraint that
     reads the data, what each observation is, and how many values it has; `allowed` has log potentials for each code.
-    given: the columns of scores that are added, each with the tests that must all be true.
+    given: the columns of scores that are added, each with its factor and the tests that must all be true.
     """
 
     clique: Clique
@@ -78,7 +78,7 @@ class Part(NamedTuple):
     cells: list[NDArray[np.int64] | None]
     observed: list[tuple[Any, int]]
     allowed: NDArray[np.float64] | None
-    given: list[tuple[str, list[tuple[Any, int]]]]
+    given: list[tuple[str, float, list[tuple[Any, int]]]]
 
 
 class Tagger:
@@ -152,7 +152,7 @@ class Tagger:
             else:
                 allowed = np.where(cut.next("allowed", size), 0.0, -np.inf)
             allowed = allowed.reshape(part["codes"], *cards)
-        given = [(column, self._observed(tests)) for column, tests in part["given"]]
+        given = [(column, factor, self._observed(tests)) for column, factor, tests in part["given"]]
         if given:
             first_row = 0
         clique = Clique(part["variables"], part["offsets"], patterns, part["padded"], part["position"], first_row)
@@ -398,9 +398,9 @@ def _keys(cut: Cut, name: str, count: int) -> NDArray[np.int64]:
 def _given(part: Part, batch: Sentences) -> NDArray[np.float64]:
     """The sum of the scores that are given at each token, [B, T, assignments]."""
     total: NDArray[np.float64] = np.zeros(())
-    for column, tests in part.given:
+    for column, factor, tests in part.given:
         holds = _codes(tests, batch)[:, :, None] == 2 ** len(tests) - 1
-        total = total + np.where(holds, batch.columns[column], 0.0)
+        total = total + np.where(holds, factor * batch.columns[column], 0.0)
     return total
 
 

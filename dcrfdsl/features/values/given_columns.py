@@ -21,7 +21,7 @@ def given_scores(given: GivenScores, values: CorpusValues) -> Floats:
     """
     total: Floats = np.zeros((values.corpus.num_tokens, math.prod(map(len, given.states))))
     for term in given.terms:
-        scores = _scores(term.column, given, values)
+        scores = term.scale * _scores(term.column, given, values)
         if term.when:
             scores = np.where(observed_codes(term.when, values)[:, None] == 2 ** len(term.when) - 1, scores, 0.0)
         total += scores

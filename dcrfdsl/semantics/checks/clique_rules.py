@@ -388,8 +388,8 @@ def offsets(context: Context) -> Iterator[Diagnostic]:
     """An offset adds scores of the states of exactly the variables of its clique."""
     for holder, feature in every_feature(context.spec):
         for offset in filter(is_offset, factors_of(feature)):
-            name = next(reference_names(nodes(offset)), "")
-            column = context.spec.column(name)
+            column = next(filter(None, map(context.spec.column, reference_names(nodes(offset)))), None)
+            name = "" if column is None else column.name
             scored = () if column is None else column.type.of
             write = f"write `clique {_sites_of(scored)}: offset({name})`" if scored else None
             if not isinstance(holder, CliqueSpec) or holder.segmental or holder.relational:

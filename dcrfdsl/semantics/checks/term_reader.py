@@ -97,11 +97,11 @@ class TermReader:
             message = "one `offset` stands in a cross, and here are two: scores add up"
             self.complain("bad-argument", message, offsets[1], "a second one", "separate them by `,`")
         offset = offsets[0]
-        _, problems = bind(FUNCTIONS[OFFSET], offset.arguments, self.context.spec.settled)
+        bound, problems = bind(FUNCTIONS[OFFSET], offset.arguments, self.context.spec.settled)
         for problem in problems:
             at = offset.place_of("function") if problem.index is None else offset.arguments[problem.index]
             self.complain("bad-argument", problem.message, at, help=problem.help)
-        column = offset.arguments[0].value if offset.arguments else None
+        column = bound.get("scores")
         if problems or not isinstance(column, ex.Reference):
             return
         for place in (column.place, offset.place):
@@ -265,7 +265,7 @@ class TermReader:
         message, remedy = "`offset` stands in the list of a clique, alone or crossed with tests", None
         if isinstance(term, ex.Reference):
             message = f"`{term.name}` has scores of states, which are added as they are"
-            remedy = f"write `offset({term.name})` in the list of a clique"
+            remedy = f"write `offset({term.name})` in the list of a clique; numbers that have weights are a `vector`"
         self.complain("wrong-kind", message, term, "scores", remedy)
         return "anything"
 

@@ -1,4 +1,5 @@
-"""Scores that data gives: `offset(logits)` in a clique adds a column's score of each assignment, without a weight.
+"""Scores that data gives: `offset(logits)` in a clique adds a column's score of each assignment, without a weight;
+`offset(logits, scale = 0.5)` adds half of it.
 
 Not here: reading the column (`data`), its numbers (`features.values`), the factors (`graph.templates`).
 """
@@ -10,6 +11,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from ...syntax import CliqueSpec, nodes as ex
+from ..schema import FUNCTIONS, ModelSpec, bind
 from .condition_tables import Observed
 
 OFFSET = "offset"
@@ -17,9 +19,10 @@ OFFSET = "offset"
 
 @dataclass(frozen=True)
 class GivenTerm:
-    """One `offset(column)`, which counts where all tests of `when` are true."""
+    """One `offset(column, scale)`, which counts where all tests of `when` are true."""
 
     column: str
+    scale: float
     when: tuple[Observed, ...]
 
 
@@ -59,11 +62,13 @@ def learns(clique: CliqueSpec) -> bool:
     return not clique.features or not all(map(has_offset, clique.features))
 
 
-def given_terms(clique: CliqueSpec) -> Iterator[GivenTerm]:
+def given_terms(spec: ModelSpec, clique: CliqueSpec) -> Iterator[GivenTerm]:
     """The offsets of a clique that has been checked."""
     for feature in filter(has_offset, clique.features):
         factors = factors_of(feature)
         (offset,) = (factor for factor in factors if isinstance(factor, ex.Apply) and is_offset(factor))
-        column = offset.arguments[0].value
-        assert isinstance(column, ex.Reference)
-        yield GivenTerm(column.name, tuple(Observed(factor, ()) for factor in factors if factor is not offset))
+        bound, _ = bind(FUNCTIONS[OFFSET], offset.arguments, spec.settled)
+        column, scale = bound["scores"], bound["scale"]
+        assert isinstance(column, ex.Reference) and isinstance(scale, ex.Number)
+        tests = tuple(Observed(factor, ()) for factor in factors if factor is not offset)
+        yield GivenTerm(column.name, float(scale.value), tests)

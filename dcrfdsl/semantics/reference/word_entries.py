@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from ...syntax import shown
 from ..checks import FORMATS, METRICS, metric_usages
 from ..schema import FUNCTIONS, RANGES, SCHEMES, SEGMENT_FUNCTIONS, FunctionSignature
 from .reference_entry import ReferenceEntry, SettingEntry
@@ -22,6 +23,7 @@ LENGTH_KINDS = {
     "lexicon": "the name of a lexicon",
     "numbers": "a whole number from 2, or several numbers that ascend",
     "scores": "a column of the type `scores(…)`",
+    "factor": "a number above 0",
 }
 COMPARED = (
     "A number is {} another: columns of numbers, `length(word)` (exact here, also from 20 on), `index`, texts that are "
@@ -238,7 +240,7 @@ def _function(signature: FunctionSignature) -> ReferenceEntry:
     settings = tuple(
         SettingEntry(
             parameter.name, LENGTH_KINDS[parameter.kind],
-            "required" if parameter.default is None else str(getattr(parameter.default, "name", parameter.default)),
+            "required" if parameter.default is None else shown(parameter.default),
             "", "", parameter.meaning, signature.example,
         )
         for parameter in signature.parameters

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from math import inf
 from typing import Literal
 
 from ...foundation import Table
@@ -22,11 +23,11 @@ LONGEST = 1000  # a larger length is a slip of the pen, and a range up to it wou
 class Parameter:
     """One argument, and what it says. `term`: a column or a function of one; `lengths`: a number from 1 or a range of
     them; `pattern`: a regular expression; `flag`: yes or no; `lexicon`: the name of a lexicon; `numbers`: one number or
-    more, as the last argument; `scores`: a column of scores.
+    more, as the last argument; `scores`: a column of scores; `factor`: a number above 0.
     """
 
     name: str
-    kind: Literal["term", "lengths", "pattern", "flag", "lexicon", "numbers", "scores"]
+    kind: Literal["term", "lengths", "pattern", "flag", "lexicon", "numbers", "scores", "factor"]
     meaning: str
     default: Value | None = None  # None: required
 
@@ -47,8 +48,9 @@ class FunctionSignature:
 
     @property
     def usage(self) -> str:
-        """`prefix(term, lengths)`, for messages"""
-        return f"{self.name}({', '.join(p.name for p in self.parameters)})" if self.parameters else self.name
+        """`prefix(term, lengths)`, `shape(term, short = …)`, for messages"""
+        listed = ", ".join(p.name if p.default is None else f"{p.name} = …" for p in self.parameters)
+        return f"{self.name}({listed})" if self.parameters else self.name
 
 
 @dataclass(frozen=True)
@@ -72,6 +74,8 @@ _BINS = Parameter(
     "edges. An edge belongs to the bin above it",
 )
 _LEXICON = Parameter("lexicon", "lexicon", "whose entries are looked for")
+_SCORES = Parameter("scores", "scores", "a column of scores of the variables of the clique")
+_SCALE = Parameter("scale", "factor", "what all of them are multiplied by; a constant can be tuned", Number(value=1))
 
 _HERE = "clique chunk as here: "
 
@@ -126,10 +130,10 @@ FUNCTIONS: Table[FunctionSignature] = Table(
             ),
             FunctionSignature("last", (), "test", "the last position of the sequence", _HERE + "last"),
             FunctionSignature(
-                "offset", (Parameter("scores", "scores", "a column of scores of the variables of the clique"),),
-                "scores",
+                "offset", (_SCORES, _SCALE), "scores",
                 "scores that are given, as those of a neural net: they are added as they are, without a weight",
-                "data jsonl(logits: scores(tag), tag)\nlabel tag in bioes(PER, LOC)\nclique tag: offset(logits)\n"
+                "let trust = 0.5 tune log(0.1, 10)\ndata jsonl(logits: scores(tag), other: scores(tag), tag)\n"
+                "label tag in bioes(PER, LOC)\nclique tag: offset(logits), offset(other, scale = trust)\n"
                 "clique tag[-1], tag",
             ),
             FunctionSignature("index", (), "value", "the position, counted from 1", _HERE + "index"),
@@ -224,6 +228,7 @@ _EXPECTED: Mapping[str, tuple[Callable[[Value], bool], str]] = {
     ),
     "numbers": (lambda value: isinstance(value, Number), "a number, or several that ascend"),
     "scores": (lambda value: isinstance(value, Reference), "a column of scores"),
+    "factor": (lambda value: isinstance(value, Number) and 0 < value.value < inf, "a number above 0"),
 }  # fmt: skip
 
 
