@@ -198,13 +198,14 @@ def clique_templates(
     for clique, template in zip(spec.cliques, tuple(templates), strict=True):
         terms = tuple(given_terms(spec, clique))
         if terms:
-            names = [site.variable for site in clique.sites]
-            scored = tuple(tuple(views[name].states) if name in views else tuple(states[name]) for name in names)
+            named = [variable_names(spec)[variable] for variable in template.variables]
+            seen = zip(named, template.seen_as, strict=True)
+            scored = tuple(tuple(states[name]) if view is None else view.states for name, view in seen)
             templates.append(
                 replace(
                     template, name=f"given {template.name}", clique=-1, pad=False, feature_set=next_set,
                     has_bias=False, allowed=None,
-                    given=GivenScores(terms, scored, any(_is_learned(spec, name) for name in names)),
+                    given=GivenScores(terms, scored, any(_is_learned(spec, name) for name in named)),
                 )
             )  # fmt: skip
             next_set += 1

@@ -432,3 +432,14 @@ def test_learned_states_need_names() -> None:
     rows[0]["logits"] = [{"O": 0.5, "B": 1.0}, {"B": 1.0, "O": 0.0}]  # type: ignore[list-item]
     trained = dcrfdsl.fit(template, dcrfdsl.corpus_from_rows(rows, data))
     assert trained.tag({"logits": [{"O": 0.5, "B": 1.0}, {"B": -np.inf, "O": 0.0}]}) == ["B", "O"]
+
+
+def test_views_of_learned_states_need_names() -> None:
+    """Their order is that of the label's states, which is the order of the data."""
+    template = dcrfdsl.load_text("data jsonl(s: scores(v), y)\nlabel y\nview v = y is P\nclique v: offset(s)\n")
+    data = template.require().data
+    assert data is not None
+    for labels in (["Q", "P"], ["P", "Q"]):
+        rows = [{"s": [[0.0, 1.0], [1.0, 0.0]], "y": labels}]
+        with pytest.raises(DcrfError, match="without names"):
+            dcrfdsl.fit(template, dcrfdsl.corpus_from_rows(rows, data))
