@@ -13,7 +13,9 @@ from ...foundation import Diagnostic, quoted_names
 from ...syntax import NUMERIC, CliqueSpec, Column, Label, Site, StatesOf
 from ..schema import FUNCTIONS
 from .context import COLUMN, LABEL_KINDS, Context, Rule, a, every_feature
-from .term_reader import SegmentTermReader, TermReader, UnknownName, unknown_state
+from .segment_rules import SegmentTermReader
+from .term_messages import unknown_state
+from .term_reader import TermReader, UnknownName
 
 MORE_PLACES = 3  # further places of an unknown name in a message
 

@@ -2,8 +2,8 @@
 
 A model has one `segment` statement, trained by sums or maxima over segments. Labels of sentences have no positions, and
 what goes along a sequence does not go along them. Not here: segments of the data that are too long
-(`training.untrained_model`), sentences with several values in the data (`data.sentence_states`), names of columns and
-lexicons (`term_reader`).
+(`training.untrained_model`), sentences with several values in the data (`data.sentence_states`), which lists are read
+(`name_rules`).
 """
 
 from __future__ import annotations
@@ -12,17 +12,61 @@ from collections.abc import Iterator
 from contextlib import suppress
 
 from ...foundation import DcrfError, Diagnostic
-from ...syntax import Node, Place, Reference, Scheme
+from ...syntax import Node, Place, Reference, Scheme, nodes as ex
 from ..conditions import memory_sites, sentence_labels
-from ..schema import SCHEMES, longest_segment, place_offset, place_text
+from ..schema import LENGTH, SCHEMES, SEGMENT_FUNCTIONS, longest_segment, place_offset, place_text
 from ..settings import HmsvmSettings, inference_settings
 from .checked_stages import StageView, stage_views
-from .context import At, Context, Others, Rule, constraint_nodes, listed
+from .context import COLUMN, At, Context, Others, Rule, constraint_nodes, listed
+from .term_reader import TermReader, TermType
 
 LONGEST = 1000  # tokens of a segment; candidates of more would fill the memory
 SEGMENT_CRITERIA = ("likelihood", "perceptron", "hmsvm", "mce", "marginal", "exponential", "adaboost")
 SEGMENT_OPTIMIZERS = ("auto", "lbfgs", "owlqn", "proximal", "cg", "quickprop", "sgd")  # of the likelihood
 SEGMENT = "cannot-segment"
+
+
+class SegmentTermReader(TermReader):
+    """Reads the list of a `segment` statement: `length`, and columns inside of `first`, `last`, `any` or `joined`."""
+
+    def offset(self, feature: ex.Feature) -> None:
+        """Another rule says that none stands there."""
+
+    def reference(self, reference: ex.Reference, *, in_list: bool = False) -> TermType:
+        name = reference.name
+        if name == LENGTH and place_offset(reference.place) == 0:
+            return "text"
+        if name == "bias" and in_list:
+            return "test"
+        column = self.context.named(name, COLUMN) is not None or self.context.named(name, "feature group") is not None
+        if column or name in ("first", "last", "index"):
+            what = f"`{name}` is read at one token, and a segment has several"
+            ways = "`joined(word)` for all of them, `any(word)`, `first(word)` and `last(word)` for one"
+            at = reference.place_of("name")
+            self.complain("token-in-segment", what, at, "at which token?", f"columns are read by {ways}")
+            return "anything"
+        return super().reference(reference, in_list=in_list)
+
+    def apply(self, term: ex.Apply) -> TermType:
+        if term.function not in SEGMENT_FUNCTIONS:
+            return super().apply(term)
+        value = term.arguments[0].value if len(term.arguments) == 1 else None
+        usage = f"write `{term.function}(COLUMN)`; functions go around it, as in `lower({term.function}(word))`"
+        if not isinstance(value, ex.Reference):
+            message = f"`{term.function}` takes a column of texts"
+            self.complain("bad-argument", message, term.place_of("function"), "of a segment", usage)
+            return "anything"
+        inner = TermReader.reference(self, value)
+        if inner not in ("text", "anything"):
+            what = "a bag of texts" if inner == "texts" else f"a {inner}"
+            message = f"`{term.function}` reads one text at each token, and this is {what}"
+            self.complain("not-a-text", message, value, what, usage)
+            return "anything"
+        if term.function in ("any", "joined") and place_offset(value.place) != 0:
+            message = f"`{term.function}` reads the tokens of the segment, and not those beside it"
+            remedy = "`first(word[-1])` is the token before the segment, `last(word[1])` the one after it"
+            self.complain("bad-argument", message, value, "a place beside", remedy)
+        return "texts" if term.function == "any" and inner == "text" else inner
 
 
 def segment_statements(context: Context) -> Iterator[Diagnostic]:

@@ -1,25 +1,23 @@
 """The type of a term or condition (a text, a number, a test …), and all problems inside it.
 
 One reader for all terms: in feature lists only observations may be read; `forbid`, `memory` and `view` may also read
-labels, and a `view` functions of them; the list of a `segment` reads whole segments. Not here: which places of a
-template to read (`name_rules`), regexes (`pattern_rules`), places in brackets (`clique_rules`), what a function of the
-user's returns, which is known on data alone (`features.values.user_functions`).
+labels, and a `view` functions of them. Not here: the list of a `segment`, which reads whole segments (`segment_rules`),
+which places of a template to read (`name_rules`), regexes (`pattern_rules`), places in brackets (`clique_rules`), what
+a function of the user's returns, which is known on data alone (`features.values.user_functions`).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-from ...foundation import Diagnostic, Span, spelling_remedy
+from ...foundation import Diagnostic, Span
 from ...syntax import Column, Constraint, Lexicon, Memory, nodes as ex
 from ..conditions import OFFSET, TRUE_STATE, factors_of, has_offset, is_offset
 from ..schema import (
     FUNCTIONS,
-    LENGTH,
-    SEGMENT_FUNCTIONS,
     BinProblem,
     bind,
     missing_mark,
@@ -33,8 +31,9 @@ from ..schema import (
     tests_gap,
     value_if_nodes,
 )
-from .context import COLUMN, LABEL_KINDS, OBSERVED_KINDS, At, Context, Declared, Others, a, constraint_nodes, listed
+from .context import COLUMN, LABEL_KINDS, OBSERVED_KINDS, At, Context, Declared, Others, a, constraint_nodes
 from .pattern_rules import compile_error, is_map
+from .term_messages import label_as_argument, unknown_function, unknown_state
 
 # `texts`: several values per position. `anything`: unknown, or wrong and reported.
 TermType: TypeAlias = Literal[
@@ -526,102 +525,6 @@ def _is_read(reader: TermReader, argument: ex.Argument) -> bool:
 
 def _is_constant(reader: TermReader, argument: ex.Argument) -> bool:
     return argument.name is None and isinstance(reader.context.spec.settled(argument.value), ex.Number | ex.Text)
-
-
-# lists of `segment` ---------------------------------------------------------------------------------------------------
-
-
-class SegmentTermReader(TermReader):
-    """Reads the list of a `segment` statement: `length`, and columns inside of `first`, `last`, `any` or `joined`."""
-
-    def offset(self, feature: ex.Feature) -> None:
-        """Another rule says that none stands there."""
-
-    def reference(self, reference: ex.Reference, *, in_list: bool = False) -> TermType:
-        name = reference.name
-        if name == LENGTH and place_offset(reference.place) == 0:
-            return "text"
-        if name == "bias" and in_list:
-            return "test"
-        column = self.context.named(name, COLUMN) is not None or self.context.named(name, "feature group") is not None
-        if column or name in ("first", "last", "index"):
-            what = f"`{name}` is read at one token, and a segment has several"
-            ways = "`joined(word)` for all of them, `any(word)`, `first(word)` and `last(word)` for one"
-            at = reference.place_of("name")
-            self.complain("token-in-segment", what, at, "at which token?", f"columns are read by {ways}")
-            return "anything"
-        return super().reference(reference, in_list=in_list)
-
-    def apply(self, term: ex.Apply) -> TermType:
-        if term.function not in SEGMENT_FUNCTIONS:
-            return super().apply(term)
-        value = term.arguments[0].value if len(term.arguments) == 1 else None
-        usage = f"write `{term.function}(COLUMN)`; functions go around it, as in `lower({term.function}(word))`"
-        if not isinstance(value, ex.Reference):
-            message = f"`{term.function}` takes a column of texts"
-            self.complain("bad-argument", message, term.place_of("function"), "of a segment", usage)
-            return "anything"
-        inner = TermReader.reference(self, value)
-        if inner not in ("text", "anything"):
-            what = "a bag of texts" if inner == "texts" else f"a {inner}"
-            message = f"`{term.function}` reads one text at each token, and this is {what}"
-            self.complain("not-a-text", message, value, what, usage)
-            return "anything"
-        if term.function in ("any", "joined") and place_offset(value.place) != 0:
-            message = f"`{term.function}` reads the tokens of the segment, and not those beside it"
-            remedy = "`first(word[-1])` is the token before the segment, `last(word[1])` the one after it"
-            self.complain("bad-argument", message, value, "a place beside", remedy)
-        return "texts" if term.function == "any" and inner == "text" else inner
-
-
-# longer messages ------------------------------------------------------------------------------------------------------
-
-
-def unknown_state(
-    context: Context, state: str, at: At, states: Sequence[str], variable: str | None = None
-) -> Diagnostic:
-    """The error for `state`, which is none of `states`. `variable`: the variable with these states; None if it is the
-    statement itself.
-    """
-    shown = listed(states, "or") if len(states) <= 12 else f"one of its {len(states)} states"
-    entry = context.named(variable) if variable else None
-    what = f"a state of `{variable}`" if variable else "one of the declared states"
-    remedy = spelling_remedy(context.guesses.near(state, states), f"expected {shown}")
-    there = [(entry.place, "its states are declared here")] if entry else []
-    message = f"`{state}` is not {what}"
-    return context.complaint("unknown-state", message, at, "no such state", remedy, there)
-
-
-def unknown_function(context: Context, name: str, at: Span) -> Iterator[Diagnostic]:
-    """The error for an unknown function; nothing if an unreadable statement or the user may have declared it."""
-    entry = context.named(name)
-    if entry is not None:
-        message = f"`{name}` is {a(entry.kind)}, not a function"
-        declared = [(entry.place, f"declared as {a(entry.kind)} here")]
-        remedy = f"an offset is written `{name}[-1]`" if entry.kind in (*OBSERVED_KINDS, *LABEL_KINDS) else None
-        yield context.complaint("unknown-function", message, at, "not a function", remedy, declared)
-    elif context.functions_known and not context.may_be_lost(name):
-        guess = FUNCTIONS.suggest(name) or context.guesses.near(name, [*context.registered, *context.names("lexicon")])
-        remedy = f"a function of your own is loaded with `--features FILE.py`; built in are {listed(FUNCTIONS)}"
-        message = f"`{name}` is not a feature function"
-        if guess:
-            remedy = f"did you mean `{guess}`? A function of your own is loaded with `--features FILE.py`"
-        yield context.complaint("unknown-function", message, at, "unknown function", remedy)
-
-
-def label_as_argument(context: Context, subject: ex.Reference | ex.Apply, call: ex.Apply | None = None) -> Diagnostic:
-    """The error for a function of a label (`call`), or for a label that is looked up in a lexicon."""
-    name = next(reference_names(nodes(subject)), "")
-    entry = context.named(name)
-    kind = "label" if entry is None else entry.kind
-    message = f"the {kind} `{name}` is looked up in a lexicon, and lexicons are of what is observed"
-    remedy = f"list the states, as in `{name} in {{A, B}}`"
-    if call is not None:
-        message = f"`{call.function}` is a function of the {kind} `{name}`, and functions read what is observed here"
-    if call is not None and kind == "label":
-        more = ", …" if len(call.arguments) > 1 else ""
-        remedy = f"declare `view NAME = {call.function}({name}{more})` and test the view"
-    return context.complaint("label-as-argument", message, subject, a(kind), remedy)
 
 
 # whole conditions -----------------------------------------------------------------------------------------------------
