@@ -1,4 +1,3 @@
-from .columns import CorpusBuilder as CorpusBuilder
 from .conversions import (
     check_places as check_places,
     discovered as discovered,

@@ -28,9 +28,8 @@ from ..foundation import (
 )
 from ..inference import Workers
 from ..model import Prediction, Predictor, TrainedModel
-from ..semantics import has_segments, load_text, split_mark, split_state
+from ..semantics import has_segments, load_text, read_columns, split_mark, split_state, unread_columns
 from ..training import Template, fit
-from .model_columns import read_columns, unread_columns
 
 Names: TypeAlias = Mapping[int, str] | Mapping[str, str] | Sequence[str]
 Units: TypeAlias = list[list[int]]  # of each word, the numbers of its pieces
@@ -159,9 +158,8 @@ class Decoder:
         units = batch.units()
         places = [_places(text, *batch.of_text(n), units[n]) for n, text in enumerate(texts)]
         words = [[whole[start:end] for start, end in of_words] for whole, of_words in places]
-        scores = [self.word_scores(*of_text) for of_text in zip(batch.logits, units, strict=True)]
         answers: list[Any] = []
-        for (whole, of_words), found in zip(places, self.segments(scores, words), strict=True):
+        for (whole, of_words), found in zip(places, self.segments(self._scores_of(batch), words), strict=True):
             spans = [(one, of_words[one.first][0], of_words[one.last][1]) for one in found]
             answers.append([_answer(one, whole[start:end], start, end) for one, start, end in spans])
         return answers if batch.is_several else list(answers[0])
@@ -177,9 +175,7 @@ class Decoder:
         Words without a piece, as those behind the last one that a network takes, have no label.
         """
         batch = _Batch.of(logits, len(self.names), word_ids, None, special_tokens_mask)
-        units = batch.units()
-        scores = [self.word_scores(*of_text) for of_text in zip(batch.logits, units, strict=True)]
-        _, prediction, off = self._decoded(scores, self._batch_words(words, batch))
+        _, prediction, off = self._decoded(self._scores_of(batch), self._batch_words(words, batch))
         name_of = {state: name for name, state in zip(self.names, self._state_of, strict=True)}
         texts = [] if prediction is None else [name_of[state] for state in prediction.texts(self._label)]
         answers: list[Any] = [texts[start:end] for start, end in pairwise(off)]
@@ -209,13 +205,15 @@ class Decoder:
         1.0
         """
         batch = _Batch.of(logits, len(self.names), word_ids, None, special_tokens_mask)
-        scores = [self.word_scores(*of_text) for of_text in zip(batch.logits, batch.units(), strict=True)]
         gold = None
         if labels is not None:
             gold = list(labels) if batch.is_several else [labels]
             batch.require_length(gold, "labels")
             gold = [[_state_of(name, self._states) or name for name in names] for names in gold]
-        return self._corpus(scores, self._batch_words(words, batch), gold)
+        return self._corpus(self._scores_of(batch), self._batch_words(words, batch), gold)
+
+    def _scores_of(self, batch: _Batch) -> list[Floats]:
+        return [self.word_scores(*of_text) for of_text in zip(batch.logits, batch.units(), strict=True)]
 
     def _batch_words(self, words: Any, batch: _Batch) -> list[Sequence[str]] | None:
         if words is None:
@@ -452,4 +450,4 @@ def _columns_of(model: TrainedModel) -> tuple[str, str, str | None]:
 
 
 def _few(names: Sequence[str]) -> str:
-    return ", ".join(quoted_names(names[:8])) + (" …" if len(names) > 8 else "")
+    return ", ".join(quoted_names(names, 8))

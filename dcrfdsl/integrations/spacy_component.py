@@ -16,7 +16,7 @@ from ..data import corpus_from_rows
 from ..foundation import Diagnostic, needed, warn_of
 from ..inference import Workers
 from ..model import TrainedModel, load, model_as_bytes, model_from_bytes
-from .model_columns import unread_columns
+from ..semantics import unread_columns
 from .spacy_documents import LabelPlaces, Sentence, TokenColumns, sentences_of
 
 with needed("spacy"):

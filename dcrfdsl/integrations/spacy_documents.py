@@ -14,10 +14,9 @@ from typing import Any, NamedTuple, TypeAlias
 
 from ..data import Corpus, corpus_from_rows, remarked
 from ..foundation import Diagnostic, data_error, did_you_mean, needed, quoted_names, spelling_remedy, warn_of
-from ..semantics import ModelSpec, has_segments
+from ..semantics import ModelSpec, has_segments, read_columns, unread_columns
 from ..syntax import Column, Scheme
 from ..training import Template, as_resolved
-from .model_columns import read_columns, unread_columns
 
 with needed("spacy"):
     from spacy.parts_of_speech import IDS as PARTS_OF_SPEECH
@@ -157,9 +156,7 @@ class LabelPlaces:
         `spans`, `tag` and `pos` are what they say, and the rest extensions of their names.
         """
         refuse_unknown(named, list(states), "label")
-        with_segments = [label for label in states if has_segments(states[label])]
-        usual = {label: label if label in ("tag", "pos") else f"_.{label}" for label in states}
-        usual |= {label: "ents" if label == with_segments[0] else "spans" for label in with_segments}
+        usual = _usual_places(list(states), [label for label in states if has_segments(states[label])])
         places = {label: named.get(label, usual[label]) for label in states}
         for label, place in places.items():
             _refuse_place(label, place, states[label])
@@ -198,6 +195,11 @@ class LabelPlaces:
         return list(map(str, map(_reader(place), sentence.tokens)))
 
 
+def _usual_places(labels: Sequence[str], with_segments: Sequence[str]) -> dict[str, str]:
+    places = {label: label if label in ("tag", "pos") else f"_.{label}" for label in labels}
+    return places | {label: "ents" if label == with_segments[0] else "spans" for label in with_segments}
+
+
 def _refuse_place(label: str, place: str, states: Sequence[str]) -> None:
     if place in ("ents", "spans") and not has_segments(states):
         message = f"label `{label}` has no segments, which `{place}` needs: its states are {_few(states)}"
@@ -214,7 +216,7 @@ def _refuse_place(label: str, place: str, states: Sequence[str]) -> None:
 
 
 def _few(states: Sequence[str]) -> str:
-    return ", ".join(quoted_names(states[:5])) + (" …" if len(states) > 5 else "")
+    return ", ".join(quoted_names(states, 5))
 
 
 def _marks(spans: Iterable[Span], tokens: Sequence[Token]) -> list[str]:
@@ -258,13 +260,10 @@ def corpus_from_docs(
     ['B-STREET', 'I-STREET']
     """
     spec = as_resolved(template, "template").require(unchecked=True)
-    own: dict[str, str] = {}
     segmental = [label.name for label in spec.labels if isinstance(label.domain, Scheme)]
-    for label in spec.labels:
-        own[label.name] = label.name if label.name in ("tag", "pos") else f"_.{label.name}"
-    own |= {label: "ents" if label == segmental[0] else "spans" for label in segmental}
-    refuse_unknown(labels or {}, list(own), "label")
-    places = LabelPlaces({**own, **(labels or {})})
+    usual = _usual_places([label.name for label in spec.labels], segmental)
+    refuse_unknown(labels or {}, list(usual), "label")
+    places = LabelPlaces({**usual, **(labels or {})})
     read = TokenColumns.of(spec, columns or {})
     sentences = sentences_of(docs)
     rows = read.rows(sentences)

@@ -1,7 +1,11 @@
 from .checks.checker import check as check, check_or_raise as check_or_raise
 from .checks.context import every_feature as every_feature, every_node as every_node
 from .checks.data_formats import FORMATS as FORMATS
-from .checks.data_rules import spare_columns as spare_columns
+from .checks.data_rules import (
+    read_columns as read_columns,
+    spare_columns as spare_columns,
+    unread_columns as unread_columns,
+)
 from .checks.training_rules import METRICS as METRICS, fits_metric as fits_metric, metric_usages as metric_usages
 from .conditions.condition_tables import (
     BOOLEAN as BOOLEAN,

@@ -30,7 +30,6 @@ from ..features import (
 )
 from ..foundation import Diagnostic, Floats, Ints, data_error, quoted_names
 from ..graph import (
-    CliqueTemplate,
     Gold,
     ModelGraph,
     Parameters,
@@ -44,6 +43,7 @@ from ..graph import (
 from ..inference import Workers
 from ..model import gold_of
 from ..semantics import (
+    GivenScores,
     ModelSpec,
     PrunedSettings,
     decoding,
@@ -186,9 +186,9 @@ def assemble(
 
 def corpus_without_tokens(spec: ModelSpec, directories: Mapping[str, Path]) -> data.Corpus:
     """What a template without weights is trained on. DcrfError where it learns weights, or the states of a label."""
-    learned = [f"`clique {clique.label}`" for clique in spec.cliques if learns(clique)]
+    learned = [f"clique {clique.label}" for clique in spec.cliques if learns(clique)]
     if learned:
-        listed = ", ".join(learned[:MOST_TYPES]) + (" …" if len(learned) > MOST_TYPES else "")
+        listed = ", ".join(quoted_names(learned, MOST_TYPES))
         message = f"there is no data, from which the weights of {len(learned):,} of {len(spec.cliques):,} cliques are "
         remedy = "give training data; without it a template is whole if its cliques have nothing but `offset(COLUMN)`"
         raise data_error("no-training-data", f"{message}learned: {listed}", help=remedy)
@@ -196,7 +196,7 @@ def corpus_without_tokens(spec: ModelSpec, directories: Mapping[str, Path]) -> d
     if unknown:
         message = f"there is no data, from which the states of `{unknown[0]}` are learned"
         raise data_error("no-training-data", message, help=f"declare them, as in `label {unknown[0]} in {{A, B}}`")
-    return data.CorpusBuilder("", DataSpec(format="conll", columns=()) if spec.data is None else spec.data).corpus()
+    return data.corpus_from_rows([], DataSpec(format="conll", columns=()) if spec.data is None else spec.data)
 
 
 def broken_constraints(
@@ -214,10 +214,9 @@ def broken_constraints(
     if not any(len(broken_instances(template, gold, off, rows)) for template in graph.templates):
         return []
     complaints = [
-        complaint
+        _impossible_scores(template.given, corpus, tokens)
         for template in graph.templates
-        if template.given is not None
-        for complaint in _impossible_scores(template, corpus, broken_instances(template, gold, off, rows))
+        if template.given is not None and len(tokens := broken_instances(template, gold, off, rows))
     ]
     for constraint, template in zip(spec.laws, constraint_templates(spec, states, graph.templates), strict=True):
         tokens = broken_instances(template, gold, off, rows)
@@ -235,17 +234,15 @@ def broken_constraints(
     return complaints
 
 
-def _impossible_scores(template: CliqueTemplate, corpus: data.Corpus, tokens: Ints) -> Iterator[Diagnostic]:
-    """An error if given scores forbid gold labels at these tokens."""
-    if template.given is not None and len(tokens):
-        columns = " + ".join(f"`{term.column}`" for term in template.given.terms)
-        yield Diagnostic(
-            "impossible-score",
-            f"the gold labels have the score -inf in {columns} at {len(tokens):,} "
-            f"place{'s' * (len(tokens) > 1)} ({data.places(corpus, tokens)})",
-            location=f"{corpus.file}:{corpus.token_line[tokens[0]]}",
-            help="correct the label, or give the state a number: -inf says that it is impossible",
-        )
+def _impossible_scores(given: GivenScores, corpus: data.Corpus, tokens: Ints) -> Diagnostic:
+    """The error that given scores forbid gold labels at these tokens."""
+    columns, places = " + ".join(f"`{term.column}`" for term in given.terms), f"place{'s' * (len(tokens) > 1)}"
+    return Diagnostic(
+        "impossible-score",
+        f"the gold labels have the score -inf in {columns} at {len(tokens):,} {places} ({data.places(corpus, tokens)})",
+        location=f"{corpus.file}:{corpus.token_line[tokens[0]]}",
+        help="correct the label, or give the state a number: -inf says that it is impossible",
+    )
 
 
 def number_columns(corpus: data.Corpus) -> NumberColumns:

@@ -48,8 +48,7 @@ def _scores(name: str, given: GivenScores, values: CorpusValues) -> Floats:
     if column.names:
         numbers = numbers[:, _order(name, column, assignments, values)]
     elif numbers.shape[1] != len(assignments):
-        found, shown = f"{numbers.shape[1]:,} numbers", quoted_names(assignments[:5])
-        listed = f"{', '.join(shown)}{', …' if len(assignments) > 5 else ''}"
+        found, listed = f"{numbers.shape[1]:,} numbers", ", ".join(quoted_names(assignments, 5))
         message = f"column `{name}` has {found} a token, expected {len(assignments):,}: those of {listed}"
         raise token_error(corpus, 0, "bad-value", message, "give one for each state, in the order of the states")
     wrong = np.isnan(numbers) | (numbers == np.inf)

@@ -347,7 +347,20 @@ def _occurring(context: Context, label: Label) -> Sequence[str] | None:
     return tuple(dict.fromkeys(text for reading in readings for text in reading))
 
 
-# columns that training alone reads ------------------------------------------------------------------------------------
+# columns that prediction does not read --------------------------------------------------------------------------------
+
+
+def read_columns(spec: ModelSpec) -> tuple[Column, ...]:
+    """The columns that some statement reads, without those of labels."""
+    read = {node.name for _, node in every_node(spec) if isinstance(node, ex.Reference)}
+    read -= {label.name for label in spec.labels}
+    return tuple(column for column in (spec.data.columns if spec.data else ()) if column.name in read)
+
+
+def unread_columns(spec: ModelSpec) -> tuple[str, ...]:
+    """The names of the others, labels aside."""
+    known = {*(column.name for column in read_columns(spec)), *(label.name for label in spec.labels)}
+    return tuple(column.name for column in (spec.data.columns if spec.data else ()) if column.name not in known)
 
 
 def spare_columns(spec: ModelSpec) -> tuple[str, ...]:
@@ -357,9 +370,7 @@ def spare_columns(spec: ModelSpec) -> tuple[str, ...]:
         importance = stage_settings(spec, stage.label).importance
         if isinstance(importance, SentenceImportance | TokenImportance):
             counted.update(importance.columns)
-    read = {node.name for _, node in every_node(spec) if isinstance(node, ex.Reference)} if counted else set()
-    columns = spec.data.columns if spec.data else ()
-    return tuple(column.name for column in columns if column.name in counted - read)
+    return tuple(name for name in unread_columns(spec) if name in counted) if counted else ()
 
 
 RULES: tuple[Rule, ...] = (no_data, data_format, labels_of_spans, missing_columns, column_types, numbers_as_texts)
