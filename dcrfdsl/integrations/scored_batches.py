@@ -1,7 +1,8 @@
 """Batches of given scores, bound to a template: sums over labellings, and their derivatives in scores and weights.
 
     ScoredTemplate   a template that reads scores alone      batch(lengths)
-    ScoredBatch      sentences of these lengths              log_z, expectations, curvature, scores of labellings
+    ScoredBatch      sentences of these lengths, log Z       values, derivatives, curvature
+    LabelledBatch    log p of labels of these sentences      values, derivatives, curvature
 
 To the engine a score is a weight: each token of a batch has a feature of its own, whose weights for the assignments
 of a clique are the scores there. So whatever method or criterion a template names gives derivatives in scores as it
@@ -15,6 +16,7 @@ that are read from a file, as to find the best labels.
 from __future__ import annotations
 
 import itertools
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -36,6 +38,7 @@ from ..training import Template, as_resolved, assemble
 
 Arrays = list[Floats]  # the weights, then the scores of each table
 WITHOUT_LOSS = ("hmm", "adaboost", "induce", "rescale")
+MOST_BATCHES = 32  # that are kept bound, by their lengths
 RUNS = 4  # that threads share; the same for any number of them, and so are the sums
 LEAST_ROOM = 256  # tokens that are bound at least
 # The first derivative by values at ±h and ±2h: f' = Σ c f(x + k h) / h, with an error of h⁴ f⁗'/30.
@@ -93,6 +96,10 @@ class ScoredTemplate:
         }
         self.method, self.settings = choose_method(self.graph, self.parameters, inference_settings(self.spec))
         self._binders: dict[tuple[int, bool], Binder] = {}
+        self._batches: dict[tuple[bytes, bool], ScoredBatch] = {}
+        if not self.inputs:
+            message = "a layer is given scores, and the template has no `offset(COLUMN)`"
+            raise data_error("not-scores", message, help="declare a column of them, as in `logits: scores(LABEL)`")
 
     @property
     def num_weights(self) -> int:
@@ -117,12 +124,17 @@ class ScoredTemplate:
         return Corpus("the batch", off, columns, np.repeat(np.arange(1, len(lengths) + 1), lengths))
 
     def batch(self, lengths: Ints, *, opened: bool = False) -> ScoredBatch:
-        """A batch of sentences of these lengths, [B].
+        """A batch of sentences of these lengths, [B] int64, which is bound when it is first asked for.
 
         opened: with one more table for each variable, of zeros, whose derivatives are its marginals. Where an entry is
         -inf, the state is impossible.
         """
-        return ScoredBatch(self, lengths, opened)
+        key = lengths.tobytes(), opened
+        batch = self._batches.pop(key, None) or ScoredBatch(self, lengths, opened)
+        while len(self._batches) >= MOST_BATCHES:
+            self._batches.pop(next(iter(self._batches)), None)  # which another thread may have done
+        self._batches[key] = batch  # the last one now
+        return batch
 
     def given_templates(self, *, opened: bool) -> list[CliqueTemplate]:
         """The templates of the tables of scores; with `opened` also of one over each variable."""
@@ -157,8 +169,39 @@ class ScoredTemplate:
         return graph, Parameters((*self.parameters.cliques, *numbered))
 
 
-class ScoredBatch:
-    """Sentences of some lengths, bound to a template. Methods take `Arrays` and are deterministic."""
+class BatchFunction(ABC):
+    """A function of weights and scores that has a value for each sentence, and its derivatives. It is deterministic.
+
+    sentence_of: the number of each token's sentence, [N].
+    """
+
+    sentence_of: Ints
+
+    @abstractmethod
+    def values(self, arrays: Arrays) -> Floats:
+        """The value of each sentence, [B]."""
+
+    @abstractmethod
+    def derivatives(self, arrays: Arrays) -> tuple[Floats, Arrays]:
+        """The values [B], and the derivatives of their sum."""
+
+    @abstractmethod
+    def weights_times(self, mass: Floats, arrays: Arrays) -> Floats:
+        """The derivatives of Σ mass value, for masses [B], in the template's own weights."""
+
+    @abstractmethod
+    def curvature(self, arrays: Arrays, direction: Arrays, mass: Floats) -> tuple[Floats, Arrays]:
+        """The derivative along `direction` of the values [B], and of the derivatives of Σ mass value."""
+
+    def times(self, counts: Arrays, mass: Floats, arrays: Arrays) -> Arrays:
+        """The derivatives of Σ mass value at `arrays`.   counts: those with a mass of 1."""
+        if len(mass) and (mass == mass[0]).all():
+            return [mass[0] * one for one in counts]
+        return [self.weights_times(mass, arrays), *(table * mass[self.sentence_of, None] for table in counts[1:])]
+
+
+class ScoredBatch(BatchFunction):
+    """log Z of sentences of some lengths, bound to a template."""
 
     def __init__(self, template: ScoredTemplate, lengths: Ints, opened: bool):
         self.template, self.lengths = template, lengths
@@ -202,25 +245,20 @@ class ScoredBatch:
 
     # sums over labellings -----------------------------------------------------------------------------------------
 
-    def log_z(self, arrays: Arrays) -> Floats:
+    def values(self, arrays: Arrays) -> Floats:
         """log Z of each sentence, [B]; -inf where no labelling is possible."""
-        return self._summed(self.potentials(arrays), derivatives=False)[0]
+        return self.summed(self.potentials(arrays), derivatives=False)[0]
 
-    def expectations(self, arrays: Arrays, mass: Floats | None = None) -> tuple[Floats, Arrays]:
-        """log Z [B], and the derivatives of Σ mass log Z: expected counts, each sentence's times its mass [B], or 1."""
-        log_z, counts = self._summed(self.potentials(arrays), derivatives=True)
-        return log_z, counts if mass is None else self.times(counts, mass, arrays)
-
-    def labelled(self, arrays: Arrays, labelling: Ints32) -> tuple[Floats, Floats, Arrays]:
-        """The score of a labelling of each sentence [B], log Z [B] and expected counts."""
-        potentials = self.potentials(arrays)
-        return self._scored(potentials, labelling), *self._summed(potentials, derivatives=True)
+    def derivatives(self, arrays: Arrays) -> tuple[Floats, Arrays]:
+        """log Z [B], and the derivatives of its sum: expected counts."""
+        return self.summed(self.potentials(arrays), derivatives=True)
 
     def potentials(self, arrays: Arrays) -> Potentials:
         """The potentials of the engine at these arrays."""
         return self.data.potentials(self._weights(arrays))
 
-    def _summed(self, potentials: Potentials, *, derivatives: bool) -> tuple[Floats, Arrays]:
+    def summed(self, potentials: Potentials, *, derivatives: bool) -> tuple[Floats, Arrays]:
+        """log Z [B] and, where they are wanted, expected counts."""
         data, method, workers = self.data, self.method, self.template.workers
         runs = self._runs if derivatives else data.runs
         out = Expectations.empty(data, approximate=method.approximate)
@@ -238,12 +276,10 @@ class ScoredBatch:
         add_bias_gradient(data.bindings, expected.sum(axis=0), gradient)
         return out.log_z, self._parted(gradient)
 
-    def times(self, counts: Arrays, mass: Floats, arrays: Arrays) -> Arrays:
-        """The expected counts at `arrays` with each sentence's times its mass [B].   counts: with a mass of 1."""
-        if len(mass) and (mass == mass[0]).all():
-            return [mass[0] * one for one in counts]
-        tables = [table * mass[self.sentence_of, None] for table in counts[1:]]
-        return [mass @ self.expected_weights(arrays), *tables]
+    def weights_times(self, mass: Floats, arrays: Arrays) -> Floats:
+        """Expected counts of the template's own weights, each sentence's times its mass [B]."""
+        found: Floats = mass @ self.expected_weights(arrays)
+        return found
 
     def expected_weights(self, arrays: Arrays) -> Floats:
         """The expected counts of the template's own weights in each sentence, [B, weights]."""
@@ -274,15 +310,15 @@ class ScoredBatch:
         slope, change = np.zeros(len(self.lengths)), [np.zeros_like(one) for one in arrays]
         for times, factor in STEPS.items():
             moved = [one + times * step * way for one, way in zip(arrays, direction, strict=True)]
-            log_z, counts = self.expectations(moved, mass)
+            log_z, counts = self.derivatives(moved)
             slope += factor / step * np.where(np.isfinite(log_z), log_z, 0.0)
-            for total, one in zip(change, counts, strict=True):
+            for total, one in zip(change, self.times(counts, mass, moved), strict=True):
                 total += factor / step * one
         return slope, change
 
     def expected_scores(self, arrays: Arrays, by: Arrays) -> Floats:
         """E Σ by · counts, [B]: the expected score of a labelling under the weights and scores `by`."""
-        _, counts = self.expectations(arrays)
+        _, counts = self.derivatives(arrays)
         total: Floats = self.expected_weights(arrays) @ by[0]
         for table, of in zip(counts[1:], by[1:], strict=True):
             product = np.where(table > 0.0, table * np.where(table > 0.0, of, 0.0), 0.0).sum(axis=1)
@@ -301,11 +337,8 @@ class ScoredBatch:
         """Labels as the engine has them, from the codes of each variable, [N] each."""
         return np.ascontiguousarray(np.stack(codes, axis=-1).ravel(), np.int32)
 
-    def scores_of(self, arrays: Arrays, labelling: Ints32) -> Floats:
+    def scores_of(self, potentials: Potentials, labelling: Ints32) -> Floats:
         """The score of a labelling of each sentence, [B]; -inf where it is impossible."""
-        return self._scored(self.potentials(arrays), labelling)
-
-    def _scored(self, potentials: Potentials, labelling: Ints32) -> Floats:
         there, scores = np.flatnonzero(self.lengths), np.zeros(len(self.lengths))
         data = self.data if len(there) == len(scores) else self.data.only(there)
         if data.contexts is not None:
@@ -327,6 +360,19 @@ class ScoredBatch:
         )  # fmt: skip
         add_bias_gradient(data.bindings, expected, gradient)
         return self._parted(gradient)
+
+    def restrictions(self, codes: Sequence[Ints]) -> Arrays:
+        """A table for each variable: 0 where its state agrees with codes of labels, [N] each, and -inf elsewhere."""
+        graph = self.template.graph
+        tables = [np.zeros((self.num_tokens, card)) for card in graph.cards]
+        first = np.zeros(self.num_tokens, np.bool_)
+        first[self.sentence_off[:-1][self.lengths > 0]] = True
+        for number, one in enumerate(codes):  # labels are the first variables
+            # One of the whole sentence is a variable of the first token alone.
+            known = np.flatnonzero((one >= 0) & first if number in graph.of_sentence else one >= 0)
+            tables[number][known] = -np.inf
+            tables[number][known, one[known]] = 0.0
+        return tables
 
     # criteria -----------------------------------------------------------------------------------------------------
 
@@ -353,6 +399,60 @@ class ScoredBatch:
         if settings.criterion.method == "hmsvm":  # whose penalty is a part of its value
             value, gradient = value - 0.5 * float(weights @ weights), gradient - weights
         return value, self._parted(gradient)
+
+
+class LabelledBatch(BatchFunction):
+    """log p of the labels of a batch: the log of the sum over all labellings that agree with them, less log Z."""
+
+    def __init__(self, free: ScoredBatch, codes: Sequence[Ints]):
+        """codes: of each label, [N]; -1 where it is not known, which is summed out."""
+        self.free, self.sentence_of = free, free.sentence_of
+        self.labelling: Ints32 | None = None
+        if not free.has_hidden_variables and all((one >= 0).all() for one in codes):
+            self.labelling = free.labelling(codes)
+        else:
+            self.agreeing = free.template.batch(free.lengths, opened=True)
+            self.restrictions = self.agreeing.restrictions(codes)
+
+    def values(self, arrays: Arrays) -> Floats:
+        """log p of each sentence, [B]; -inf where its labels are impossible."""
+        return self._less(arrays, derivatives=False)[0]
+
+    def derivatives(self, arrays: Arrays) -> tuple[Floats, Arrays]:
+        """log p [B], and the derivatives of its sum: counts among those that agree, less those among all."""
+        return self._less(arrays, derivatives=True)
+
+    def _less(self, arrays: Arrays, *, derivatives: bool) -> tuple[Floats, Arrays]:
+        potentials = self.free.potentials(arrays)
+        log_z, among_all = self.free.summed(potentials, derivatives=derivatives)
+        if self.labelling is not None:
+            scores = self.free.scores_of(potentials, self.labelling)
+            counts = self.free.counts_of(self.labelling, np.ones(len(scores))) if derivatives else []
+        else:
+            agreeing = self.agreeing.potentials([*arrays, *self.restrictions])
+            scores, counts = self.agreeing.summed(agreeing, derivatives=derivatives)
+        # Where no labelling agrees, log Z may be -inf too.
+        log_p = np.subtract(scores, log_z, out=np.full(len(scores), -np.inf), where=scores != -np.inf)
+        return log_p, [one - other for one, other in zip(counts, among_all, strict=False)]
+
+    def weights_times(self, mass: Floats, arrays: Arrays) -> Floats:
+        """Those of the template's own weights, each sentence's times its mass [B]."""
+        if self.labelling is not None:
+            counts = self.free.counts_of(self.labelling, mass)[0]
+        else:
+            counts = self.agreeing.weights_times(mass, [*arrays, *self.restrictions])
+        found: Floats = counts - self.free.weights_times(mass, arrays)
+        return found
+
+    def curvature(self, arrays: Arrays, direction: Arrays, mass: Floats) -> tuple[Floats, Arrays]:
+        """As that of log Z; the score of one labelling is linear."""
+        slope, change = self.free.curvature(arrays, direction, mass)
+        if self.labelling is not None:
+            potentials = self.free.potentials([np.nan_to_num(one) for one in direction])
+            return self.free.scores_of(potentials, self.labelling) - slope, [-one for one in change]
+        still = [np.zeros_like(one) for one in self.restrictions]
+        own, counts = self.agreeing.curvature([*arrays, *self.restrictions], [*direction, *still], mass)
+        return own - slope, [one - other for one, other in zip(counts, change, strict=False)]
 
 
 def _criterion_settings(template: ScoredTemplate, criterion: str) -> TrainSettings:

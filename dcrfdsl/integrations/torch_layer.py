@@ -9,7 +9,7 @@ there and back. Results have the type and device of the scores (float32 for thos
 log Z in the scores are the marginals of their cliques, of these their covariances: a second derivative is taken by
 differences of four exact expectations, a third is refused.
 
-Not here: sums over labellings (`scored_batches`), models on disk (`model`).
+Not here: sums over labellings (`scored_batches`), what fits a template (`score_checks`), models on disk (`model`).
 """
 
 from __future__ import annotations
@@ -26,7 +26,16 @@ from ..foundation import Floats, Ints, needed
 from ..graph import Gold
 from ..model import Prediction, Predictor, TrainedModel, gold_of
 from ..training import Template
-from .scored_batches import Arrays, ScoredBatch, ScoredTemplate, ScoreInput
+from .score_checks import (
+    check_codes,
+    check_possible,
+    check_scores,
+    check_states,
+    codes_by_label,
+    kept_positions,
+    scores_by_column,
+)
+from .scored_batches import Arrays, BatchFunction, LabelledBatch, ScoredBatch, ScoredTemplate
 
 with needed("torch"):
     import torch
@@ -36,7 +45,6 @@ with needed("torch"):
 Scores: TypeAlias = "Tensor | Mapping[str, Tensor]"
 Tags: TypeAlias = "Tensor | Mapping[str, Tensor]"
 UNKNOWN = -1  # the code of a label that is not known, which is summed out
-MOST_BATCHES = 32  # that are kept bound, by their lengths
 
 
 class Layer(nn.Module):
@@ -63,8 +71,7 @@ class Layer(nn.Module):
         super().__init__()
         self.template = ScoredTemplate(template, threads)
         self.weights = nn.Parameter(torch.zeros(self.template.num_weights))
-        self._batches: dict[tuple[bytes, bool], ScoredBatch] = {}
-        _check_states(self.template, states)
+        check_states(self.template, states)
 
     @property
     def states(self) -> dict[str, tuple[str, ...]]:
@@ -88,24 +95,14 @@ class Layer(nn.Module):
 
         Raises ValueError for scores that are NaN or +inf, have another shape, or lengths that do not fit.
         """
-        tables = _checked_scores(self.template.inputs, scores)
+        tables = scores_by_column(self.template, scores)
+        for name, one in tables.items():
+            if not isinstance(one, Tensor) or not one.is_floating_point():
+                kind = one.dtype if isinstance(one, Tensor) else type(one).__name__
+                raise ValueError(f"scores of `{name}` are a tensor of floats, found {kind}")
         if any(torch._C._functorch.is_batchedtensor(one) for one in (*tables.values(), self.weights)):
             raise RuntimeError("`torch.func.vmap` cannot map a dcrfdsl layer: give it the sentences as one batch")
-        first = next(iter(tables.values())) if tables else self.weights
-        batch, time = first.shape[:2] if tables else (len(lengths or ()), 0)
-        kept = _kept_positions(batch, time, lengths, mask, first.device)
-        return SequenceDistribution(self, tables, kept)
-
-    def bound(self, lengths: Ints, *, opened: bool = False) -> ScoredBatch:
-        """The batch of these lengths [B], which is bound when it is first asked for."""
-        key = lengths.tobytes(), opened
-        batch = self._batches.pop(key, None)
-        if batch is None:
-            batch = self.template.batch(lengths, opened=opened)
-            while len(self._batches) >= MOST_BATCHES:
-                self._batches.pop(next(iter(self._batches)))
-        self._batches[key] = batch  # the last one now
-        return batch
+        return SequenceDistribution(self, tables, _kept_positions(next(iter(tables.values())), lengths, mask))
 
     def parameter_groups(self, net: nn.Module, *, lr: float, moves: float) -> list[dict[str, Any]]:
         """The groups of an optimizer: the net, and the template's weights with a learning rate of their own.
@@ -146,12 +143,8 @@ class SequenceDistribution:
         }
         for name, table in self._inputs.items():
             if table.numel() and not float(table.detach().max()) < torch.inf:  # which NaN is not either
-                wrong = table.isnan() | (table == torch.inf)
-                token, place = torch.nonzero(wrong)[0].tolist()
-                sentence, position = torch.nonzero(kept)[token].tolist()
-                found = f"`{name}` has the score {float(table[token, place])} in sentence {sentence}, token {position}"
-                raise ValueError(f"{found} (from 0): a score is a number, or -inf where it is impossible")
-        some = next(iter(scores.values()), layer.weights)
+                check_scores(name, table.detach().cpu().double().numpy(), kept.cpu().numpy())
+        some = next(iter(scores.values()))
         self._type = torch.float32 if some.dtype in (torch.float16, torch.bfloat16) else some.dtype
         self._device = some.device
 
@@ -169,9 +162,12 @@ class SequenceDistribution:
                 tables.append(torch.as_tensor(price).expand(int(self._lengths.sum()), -1))
         return tables
 
-    def _sum(self, opened: Sequence[Tensor] = ()) -> Tensor:
-        batch = self._layer.bound(self._lengths, opened=bool(opened))
-        return _LogPartition.apply(batch, self._layer.weights, *self._tables, *opened)
+    @property
+    def _batch(self) -> ScoredBatch:
+        return self._layer.template.batch(self._lengths)
+
+    def _sum(self) -> Tensor:
+        return _Sum.apply(self._batch, self._layer.weights, *self._tables)
 
     @cached_property
     def log_partition(self) -> Tensor:
@@ -187,26 +183,21 @@ class SequenceDistribution:
 
         Raises ValueError where codes are no states, or forbidden.
         """
-        codes = self._codes(tags)
-        batch = self._layer.bound(self._lengths)
-        if batch.has_hidden_variables or any(bool((one < 0).any()) for one in codes.values()):
-            found = self._sum(self._restrictions(codes)) - self._sum()
-        else:
-            labelling = batch.labelling([one.numpy() for one in codes.values()])
-            found = _LogProb.apply(batch, labelling, self._layer.weights, *self._tables)
-        if validate and not bool(torch.isfinite(found).all()):
-            number = int(torch.nonzero(~torch.isfinite(found))[0])
-            raise ValueError(f"the labels of sentence {number} (from 0) are impossible by the template or its scores")
+        known = LabelledBatch(self._batch, list(self._codes(tags).values()))
+        found: Tensor = _Sum.apply(known, self._layer.weights, *self._tables)
+        if validate:
+            check_possible(found.detach().cpu().numpy())
         return found.to(self._type)
 
     def _expected(self, tables: Sequence[Tensor], opened: Sequence[Tensor]) -> Sequence[Tensor]:
         """The derivatives of Σ log Z in the tables, and in those that are opened; differentiable where torch asks."""
-        batch, every = self._layer.bound(self._lengths, opened=bool(opened)), [*tables, *opened]
+        every = [*tables, *opened]
+        batch = self._layer.template.batch(self._lengths, opened=bool(opened))
         if not torch.is_grad_enabled():
-            _, counts = batch.expectations(_arrays([self._layer.weights, *every]))
+            _, counts = batch.derivatives(_arrays([self._layer.weights, *every]))
             return _like(counts[1:], every)
         every = [one if one.requires_grad else one.clone().requires_grad_() for one in every]
-        sums = _LogPartition.apply(batch, self._layer.weights, *every).sum()
+        sums = _Sum.apply(batch, self._layer.weights, *every).sum()
         found: tuple[Tensor, ...] = torch.autograd.grad(sums, every, create_graph=True)
         return found
 
@@ -250,9 +241,8 @@ class SequenceDistribution:
 
     def _expected_score(self, by: SequenceDistribution) -> Tensor:
         """The expected score of a labelling by another distribution, [B]."""
-        batch, width = self._layer.bound(self._lengths), 1 + len(self._tables)
         own, others = [self._layer.weights, *self._tables], [by._layer.weights, *by._tables]
-        return _ExpectedScore.apply(batch, width, *own, *others)
+        return _ExpectedScore.apply(self._batch, len(own), *own, *others)
 
     def loss(self, tags: Tags, criterion: str = "likelihood") -> Tensor:
         """A criterion of the language, as its sum over the sentences, a scalar; without a penalty.
@@ -262,8 +252,8 @@ class SequenceDistribution:
 
         Raises DcrfError where the template does not allow the criterion.
         """
-        batch, codes = self._layer.bound(self._lengths), self._codes(tags)
-        return _Criterion.apply(batch, self._gold(codes), criterion, self._layer.weights, *self._tables).to(self._type)
+        gold = self._gold(self._codes(tags))
+        return _Criterion.apply(self._batch, gold, criterion, self._layer.weights, *self._tables).to(self._type)
 
     # labellings ---------------------------------------------------------------------------------------------------
 
@@ -346,37 +336,20 @@ class SequenceDistribution:
             found[label] = out
         return next(iter(found.values())) if len(found) == 1 else found
 
-    def _codes(self, tags: Tags) -> dict[str, Tensor]:
-        """The codes of each label at the tokens, [N] int64 on the CPU."""
-        states = self._layer.states
-        if isinstance(tags, Tensor):
-            if len(states) > 1:
-                raise ValueError(f"`tags` are by label, as in {{{', '.join(f'{one!r}: codes' for one in states)}}}")
-            tags = {next(iter(states)): tags}
-        strange = next((name for name in tags if name not in states), None)
-        if strange is not None:
-            raise ValueError(f"`tags` has {strange!r}, which is no label: the labels are {', '.join(states)}")
-        found = {}
-        for label, names in states.items():
-            given = tags.get(label)
-            if given is None:
-                found[label] = torch.full((int(self._lengths.sum()),), UNKNOWN)
-                continue
-            if given.is_floating_point() or given.is_complex() or given.dtype == torch.bool:
-                raise ValueError(f"codes of `{label}` are whole numbers, found {given.dtype}")
-            if tuple(given.shape) != self._shape:
-                raise ValueError(f"codes of `{label}` have the shape {tuple(given.shape)}, expected {self._shape}")
-            codes = given.detach()[self._kept].cpu().long()
-            wrong = (codes < UNKNOWN) | (codes >= len(names))
-            if bool(wrong.any()):
-                code = int(codes[wrong][0])
-                raise ValueError(f"`{label}` has the codes 0 to {len(names) - 1}, and -1 for unknown: found {code}")
-            found[label] = codes
+    def _codes(self, tags: Tags) -> dict[str, Ints]:
+        """The codes of each label at the tokens, [N]."""
+        template, given = self._layer.template, codes_by_label(self._layer.template, tags, self._shape)
+        found = {label: np.full(int(self._lengths.sum()), UNKNOWN) for label in template.labels}
+        for label, one in given.items():
+            if one.is_floating_point() or one.is_complex() or one.dtype == torch.bool:
+                raise ValueError(f"codes of `{label}` are whole numbers, found {one.dtype}")
+            found[label] = one.detach()[self._kept].cpu().long().numpy()
+            check_codes(template, label, found[label])
         return found
 
-    def _gold(self, codes: Mapping[str, Tensor]) -> Gold:
+    def _gold(self, codes: Mapping[str, Ints]) -> Gold:
         template = self._layer.template
-        known = np.stack([one.numpy() for one in codes.values()]).astype(np.int32)
+        known = np.stack([*codes.values()]).astype(np.int32)
         encoded = EncodedLabels(known, tuple({} for _ in known), tuple(() for _ in known))
         return gold_of(template.spec, template.states, template.extractor, self._corpus, encoded)
 
@@ -384,24 +357,6 @@ class SequenceDistribution:
         """A table of zeros for each variable, which its marginals are the derivatives of."""
         cards, count = self._layer.template.graph.cards, int(self._lengths.sum())
         return [torch.zeros(count, card, dtype=torch.float64, requires_grad=True) for card in cards]
-
-    def _restrictions(self, codes: Mapping[str, Tensor]) -> list[Tensor]:
-        """For each variable 0 where its state is possible, -inf elsewhere."""
-        graph = self._layer.template.graph
-        first = torch.as_tensor(np.concatenate([np.zeros(1, np.int64), np.cumsum(self._lengths)])[:-1])
-        tables = []
-        for number, (name, card) in enumerate(zip(graph.variables, graph.cards, strict=True)):
-            table = torch.zeros(int(self._lengths.sum()), card, dtype=torch.float64)
-            if name in codes:
-                known = codes[name] >= 0
-                if number in graph.of_sentence:  # which has a variable at the first token alone
-                    there = torch.zeros_like(known)
-                    there[first[torch.as_tensor(self._lengths) > 0]] = True
-                    known &= there
-                table[known] = -torch.inf
-                table[known, codes[name][known]] = 0.0
-            tables.append(table)
-        return tables
 
 
 # derivatives ----------------------------------------------------------------------------------------------------------
@@ -420,82 +375,44 @@ def _of_sentences(values: Floats, device: torch.device) -> Tensor:
     return torch.as_tensor(values, device=device)
 
 
-class _LogPartition(Function):
-    """log Z of each sentence [B] float64, from the weights and tables."""
+class _Sum(Function):
+    """log Z or log p of each sentence [B] float64, from the weights and tables."""
 
     @staticmethod
-    def forward(ctx: Any, batch: ScoredBatch, *tensors: Tensor) -> Tensor:
+    def forward(ctx: Any, batch: BatchFunction, *tensors: Tensor) -> Tensor:
         ctx.batch = batch
         ctx.save_for_backward(*tensors)
         arrays = _arrays(tensors)
         if any(ctx.needs_input_grad):
-            log_z, ctx.counts = batch.expectations(arrays)
+            values, ctx.counts = batch.derivatives(arrays)
         else:
-            log_z = batch.log_z(arrays)
-        return _of_sentences(log_z, tensors[0].device)
+            values = batch.values(arrays)
+        return _of_sentences(values, tensors[0].device)
 
     @staticmethod
     def backward(ctx: Any, mass: Tensor) -> Any:
         if torch.is_grad_enabled():  # a graph of the derivatives is wanted
-            return None, *_Expectations.apply(ctx.batch, mass, *ctx.saved_tensors)
+            return None, *_Derivatives.apply(ctx.batch, ctx.counts, mass, *ctx.saved_tensors)
         arrays = _arrays(ctx.saved_tensors)
         counts = ctx.batch.times(ctx.counts, mass.detach().cpu().double().numpy(), arrays)
         return None, *_like(counts, ctx.saved_tensors)
 
 
-class _Expectations(Function):
-    """The derivatives of Σ mass log Z: expected counts."""
+class _Derivatives(Function):
+    """The derivatives of Σ mass value, from those with a mass of 1."""
 
     @staticmethod
-    def forward(ctx: Any, batch: ScoredBatch, mass: Tensor, *tensors: Tensor) -> tuple[Tensor, ...]:
+    def forward(ctx: Any, batch: BatchFunction, counts: Arrays, mass: Tensor, *tensors: Tensor) -> tuple[Tensor, ...]:
         ctx.batch = batch
         ctx.save_for_backward(mass, *tensors)
-        _, counts = batch.expectations(_arrays(tensors), mass.detach().cpu().double().numpy())
-        return tuple(_like(counts, tensors))
+        return tuple(_like(batch.times(counts, mass.detach().cpu().double().numpy(), _arrays(tensors)), tensors))
 
     @staticmethod
     @torch.autograd.function.once_differentiable
     def backward(ctx: Any, *direction: Tensor) -> Any:
         mass, *tensors = ctx.saved_tensors
         slope, change = ctx.batch.curvature(_arrays(tensors), _arrays(direction), mass.detach().cpu().double().numpy())
-        return None, _like([slope], [mass])[0], *_like(change, tensors)
-
-
-class _LogProb(Function):
-    """log p of a labelling of each sentence [B] float64, from the weights and tables."""
-
-    @staticmethod
-    def forward(ctx: Any, batch: ScoredBatch, labelling: Any, *tensors: Tensor) -> Tensor:
-        ctx.batch, ctx.labelling = batch, labelling
-        ctx.save_for_backward(*tensors)
-        score, log_z, ctx.counts = batch.labelled(_arrays(tensors), labelling)
-        return _of_sentences(score - log_z, tensors[0].device)
-
-    @staticmethod
-    def backward(ctx: Any, mass: Tensor) -> Any:
-        batch, tensors = ctx.batch, ctx.saved_tensors
-        if torch.is_grad_enabled():  # a graph of the derivatives is wanted
-            gold = _LabellingCounts.apply(batch, ctx.labelling, mass, *tensors)
-            expected = _Expectations.apply(batch, mass, *tensors)
-            return None, None, *(one - other for one, other in zip(gold, expected, strict=True))
-        of = mass.detach().cpu().double().numpy()
-        counts = zip(batch.counts_of(ctx.labelling, of), batch.times(ctx.counts, of, _arrays(tensors)), strict=True)
-        return None, None, *_like([one - other for one, other in counts], tensors)
-
-
-class _LabellingCounts(Function):
-    """The derivatives of Σ mass score: counts, which depend on the mass alone."""
-
-    @staticmethod
-    def forward(ctx: Any, batch: ScoredBatch, labelling: Any, mass: Tensor, *tensors: Tensor) -> tuple[Tensor, ...]:
-        ctx.batch, ctx.labelling, ctx.like = batch, labelling, mass
-        return tuple(_like(batch.counts_of(labelling, mass.detach().cpu().double().numpy()), tensors))
-
-    @staticmethod
-    @torch.autograd.function.once_differentiable
-    def backward(ctx: Any, *direction: Tensor) -> Any:
-        slope = ctx.batch.scores_of([np.nan_to_num(one) for one in _arrays(direction)], ctx.labelling)
-        return None, None, _like([slope], [ctx.like])[0], *(None for _ in direction)
+        return None, None, _like([slope], [mass])[0], *_like(change, tensors)
 
 
 class _ExpectedScore(Function):
@@ -515,7 +432,8 @@ class _ExpectedScore(Function):
         arrays, of = _arrays(tensors), mass.detach().cpu().double().numpy()
         finite = [np.where(np.isfinite(one), one, 0.0) for one in arrays[width:]]
         _, change = ctx.batch.curvature(arrays[:width], finite, of)
-        _, counts = ctx.batch.expectations(arrays[:width], of)
+        _, counts = ctx.batch.derivatives(arrays[:width])
+        counts = ctx.batch.times(counts, of, arrays[:width])
         return None, None, *_like([*change, *counts], tensors)
 
 
@@ -537,75 +455,14 @@ class _Criterion(Function):
 # what comes in --------------------------------------------------------------------------------------------------------
 
 
-def _check_states(template: ScoredTemplate, states: Mapping[str, Sequence[str]] | Sequence[str] | None) -> None:
-    """ValueError where labels have other states, or another order of them."""
-    if states is None:
-        return
-    if not isinstance(states, Mapping):
-        if len(template.labels) > 1:
-            raise ValueError(f"`states` are by label: the labels are {', '.join(template.labels)}")
-        states = {template.labels[0]: states}
-    for label, given in states.items():
-        if label not in template.labels:
-            raise ValueError(
-                f"`states` names {label!r}, which is no label: the labels are {', '.join(template.labels)}"
-            )
-        own = list(template.states[label])
-        if list(given) == own:
-            continue
-        if sorted(given) == sorted(own):
-            at = next(n for n, (one, other) in enumerate(zip(given, own, strict=True)) if one != other)
-            raise ValueError(
-                f"the states of `{label}` are in another order: {at} is {given[at]!r} for you, and {own[at]!r} in the "
-                f"template; reorder the outputs of the net, or declare `label {label} in {{{', '.join(given)}}}`"
-            )
-        raise ValueError(f"`{label}` has the states {', '.join(own)} in the template, and {', '.join(given)} for you")
-
-
-def _checked_scores(inputs: Mapping[str, ScoreInput], scores: Scores) -> dict[str, Tensor]:
-    """The scores by column, of the right shapes and free of NaN and +inf."""
-    if isinstance(scores, Tensor):
-        if len(inputs) != 1:
-            names = ", ".join(f"{name!r}: tensor" for name in inputs)
-            raise ValueError(f"the template has {len(inputs)} columns of scores: give {{{names}}}")
-        scores = {next(iter(inputs)): scores}
-    if {*scores} != {*inputs}:
-        raise ValueError(f"scores of {', '.join(scores) or 'nothing'} are given, expected {', '.join(inputs)}")
-    found: dict[str, Tensor] = {}
-    for name, one in inputs.items():
-        given = scores[name]
-        if not isinstance(given, Tensor) or not given.is_floating_point():
-            kind = given.dtype if isinstance(given, Tensor) else type(given).__name__
-            raise ValueError(f"scores of `{name}` are a tensor of floats, found {kind}")
-        shape = " × ".join(map(str, one.shape))
-        if tuple(given.shape[2:]) != one.shape:
-            of = " and ".join(f"`{variable}`" for variable in one.variables)
-            message = f"scores of `{name}` have the shape {tuple(given.shape)}, expected [B, T, {shape}]"
-            raise ValueError(f"{message}: one for each state of {of}")
-        others = {tuple(table.shape[:2]) for table in found.values()}
-        if others and tuple(given.shape[:2]) not in others:
-            raise ValueError(f"`{name}` has {tuple(given.shape[:2])} sentences and tokens, and others {others.pop()}")
-        found[name] = given
-    return found
-
-
-def _kept_positions(
-    batch: int, time: int, lengths: Tensor | Sequence[int] | None, mask: Tensor | None, device: torch.device
-) -> Tensor:
-    """Which positions there are, [B, T] bool."""
+def _kept_positions(table: Tensor, lengths: Tensor | Sequence[int] | None, mask: Tensor | None) -> Tensor:
+    """Which positions of scores [B, T, …] there are, [B, T] bool."""
+    shape = (table.shape[0], table.shape[1])
     if mask is not None:
         if lengths is not None:
             raise ValueError("give `lengths` or `mask`, not both")
-        if mask.dtype != torch.bool or tuple(mask.shape) != (batch, time):
-            found = f"{mask.dtype} of shape {tuple(mask.shape)}"
-            raise ValueError(f"`mask` is [B, T] bool, {(batch, time)} here; found {found}")
-        return mask.to(device)
-    if lengths is None:
-        return torch.ones(batch, time, dtype=torch.bool, device=device)
-    counts = torch.as_tensor(lengths)
-    if counts.is_floating_point() or counts.dtype == torch.bool or tuple(counts.shape) != (batch,):
-        raise ValueError(f"`lengths` are {batch} whole numbers; found {counts.dtype} of shape {tuple(counts.shape)}")
-    if batch and not 0 <= int(counts.min()) <= int(counts.max()) <= time:
-        wrong = int(counts.max()) if int(counts.max()) > time else int(counts.min())
-        raise ValueError(f"`lengths` are from 0 to T = {time}; found {wrong}")
-    return torch.arange(time, device=device)[None, :] < counts.to(device)[:, None]
+        if mask.dtype != torch.bool or tuple(mask.shape) != shape:
+            raise ValueError(f"`mask` is [B, T] bool, {shape} here; found {mask.dtype} of shape {tuple(mask.shape)}")
+        return mask.to(table.device)
+    counts = None if lengths is None else torch.as_tensor(lengths).cpu().numpy()
+    return torch.as_tensor(kept_positions(counts, shape), device=table.device)
