@@ -20,7 +20,7 @@ Where to look:
     training      dcrfdsl.check, dcrfdsl.fit, dcrfdsl.tune, dcrfdsl.Checkpoint, dcrfdsl.open_parts
     models        dcrfdsl.load, dcrfdsl.TrainedModel: predict, marginals, nbest, sample, evaluate, save
     scikit-learn  dcrfdsl.sklearn.SequenceTagger, dcrfdsl.sklearn.CRF
-    pipelines     dcrfdsl.spacy for spaCy, dcrfdsl.transformers.Decoder and dcrfdsl.torch.Layer for networks
+    pipelines     dcrfdsl.spacy for spaCy; dcrfdsl.transformers.Decoder, dcrfdsl.torch.Layer, dcrfdsl.jax for networks
     your own      dcrfdsl.feature marks feature functions, dcrfdsl.InferenceMethod is the base of inference methods
     problems      dcrfdsl.DcrfError, dcrfdsl.DcrfWarning
     notebooks     `%load_ext dcrfdsl` adds the cell magic `%%dcrf`; objects show themselves

@@ -1,3 +1,4 @@
+from .jax_functions import TemplateFunctions as TemplateFunctions
 from .logit_decoder import Decoder as Decoder
 from .scored_batches import ScoredBatch as ScoredBatch, ScoredTemplate as ScoredTemplate
 from .spacy_component import SpacyTagger as SpacyTagger, make_tagger as make_tagger

@@ -1,0 +1,1 @@
+from .integrations import TemplateFunctions as TemplateFunctions
