@@ -25,14 +25,10 @@ from .conditions.feature_groups import (
     without_windows as without_windows,
 )
 from .conditions.given_scores import (
-    OFFSET as OFFSET,
     GivenScores as GivenScores,
-    GivenTerm as GivenTerm,
     Reads as Reads,
-    factors_of as factors_of,
     given_terms as given_terms,
     has_offset as has_offset,
-    is_offset as is_offset,
     learns as learns,
 )
 from .conditions.implied_memories import (

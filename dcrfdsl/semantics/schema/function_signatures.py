@@ -131,7 +131,7 @@ FUNCTIONS: Table[FunctionSignature] = Table(
             FunctionSignature("last", (), "test", "the last position of the sequence", _HERE + "last"),
             FunctionSignature(
                 "offset", (_SCORES, _SCALE), "scores",
-                "scores that are given, as those of a neural net: they are added as they are, without a weight",
+                "scores that are given, as those of a neural net: they are added without a weight",
                 "let trust = 0.5 tune log(0.1, 10)\ndata jsonl(logits: scores(tag), other: scores(tag), tag)\n"
                 "label tag in bioes(PER, LOC)\nclique tag: offset(logits), offset(other, scale = trust)\n"
                 "clique tag[-1], tag",
