@@ -31,6 +31,7 @@ from ..foundation import (
     Table,
     data_error,
     did_you_mean,
+    needed,
     quoted_names,
     require_kind,
     require_whole,
@@ -135,11 +136,8 @@ def _drawn(span: SearchRange, generator: np.random.Generator) -> Value:
 
 def _optuna(ranges: Mapping[str, SearchRange], current: Values, trials: int, seed: int) -> Proposals:
     """First the template's values, if they lie in their ranges; then proposals of Optuna's Parzen estimator (TPE)."""
-    try:
+    with needed("optuna", "the search `optuna` needs the package `optuna`"):
         import optuna
-    except ImportError:
-        message = "the search `optuna` needs the package `optuna`, which is not installed"
-        raise data_error("missing-package", message, help="pip install 'dcrfdsl[optuna]'") from None
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     study = optuna.create_study(direction="maximize", sampler=optuna.samplers.TPESampler(seed=seed))
     places = {name: _place(span, current[name]) for name, span in ranges.items()}

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...foundation import DcrfError, Diagnostic, data_error, did_you_mean
+from ...foundation import data_error, did_you_mean, needed
 from ...syntax import Column, ColumnType, DataSpec
 from ..column_blocks import Block, open_source
 from ..columns import NOTHING, Parsed, Wanted, absent_columns
@@ -44,13 +44,8 @@ class RowBatch(NamedTuple):
 
 def pyarrow_parquet() -> Any:
     """The module `pyarrow.parquet`; `DcrfError` says how to get it where it is absent."""
-    try:
-        import pyarrow.parquet as parquet
-    except ImportError:
-        raise DcrfError(
-            Diagnostic("missing-package", "Parquet is read by `pyarrow`, which is not installed",
-                       help="install it: pip install 'dcrfdsl[parquet]'")
-        ) from None  # fmt: skip
+    with needed("pyarrow", "Parquet is read by `pyarrow`", "parquet"):
+        from pyarrow import parquet
     return parquet
 
 

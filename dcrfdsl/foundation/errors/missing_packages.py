@@ -13,10 +13,10 @@ class MissingPackage(DcrfError, ImportError):
 
 
 @contextmanager
-def needed(package: str, what: str | None = None) -> Iterator[None]:
+def needed(package: str, what: str | None = None, extra: str | None = None) -> Iterator[None]:
     """Around the import of a library: `MissingPackage` if it is not there.
 
-    package: also the name of our extra.   what: that it is needed, in words.
+    what: that it is needed, in words.   extra: of ours, that brings it; by default of the same name.
     """
     try:
         yield
@@ -24,4 +24,5 @@ def needed(package: str, what: str | None = None) -> Iterator[None]:
         if error.name != package:  # it is there, but old or damaged, as its own error says
             raise
         message = f"{what or f'this needs the package `{package}`'}, which is not installed"
-        raise MissingPackage(Diagnostic("missing-package", message, help=f"pip install 'dcrfdsl[{package}]'")) from None
+        remedy = f"pip install 'dcrfdsl[{extra or package}]'"
+        raise MissingPackage(Diagnostic("missing-package", message, help=remedy)) from None

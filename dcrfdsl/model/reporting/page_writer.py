@@ -20,7 +20,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from ...foundation import TextTable, block_html, data_error, parts_style, printable_lines, write_whole
+from ...foundation import TextTable, block_html, needed, parts_style, printable_lines, write_whole
 from ...semantics import template_listing
 from .findings import Findings, Section
 from .model_sections import data_section, graph_section, training_blocks, transition_blocks, weight_section
@@ -33,11 +33,8 @@ _UNSAFE = re.compile("[<>&\u2028\u2029]")
 
 def require_jinja() -> None:
     """Raises DcrfError if the library that fills in the page is not there."""
-    try:
+    with needed("jinja2", "a report needs the package `jinja2`", "report"):
         import jinja2  # noqa: F401
-    except ImportError:
-        message = "a report needs the package `jinja2`, which is not installed"
-        raise data_error("missing-package", message, help="pip install 'dcrfdsl[report]'") from None
 
 
 def write_report(path: str | Path, title: str, found: Findings) -> list[Path]:

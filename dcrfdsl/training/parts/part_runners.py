@@ -28,7 +28,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
-from ...foundation import DcrfError, data_error
+from ...foundation import DcrfError, data_error, needed
 from ...inference import Workers
 
 Shared = TypeVar("Shared")
@@ -305,11 +305,8 @@ def cluster_client(address: str | None, workers: int | None, threads: int | None
     threads: that these processes share; by default all cores. DcrfError if dask is not installed, or if
     nothing answers.
     """
-    try:
+    with needed("distributed", "`--cluster` and `--workers` need dask", "dask"):
         from distributed import Client, LocalCluster, WorkerPlugin
-    except ImportError:
-        message = "`--cluster` and `--workers` need dask, which is not installed"
-        raise data_error("missing-package", message, help="pip install 'dcrfdsl[dask]'") from None
     if address is not None:
         try:
             client = Client(address, timeout=20)
