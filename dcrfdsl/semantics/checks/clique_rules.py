@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from ...foundation import Diagnostic, did_you_mean, quoted_names, spelling_remedy
+from ...foundation import Diagnostic, did_you_mean, quoted_names
 from ...syntax import CliqueSpec, Constraint, FeatureGroup, Memory, View, nodes as ex
 from ..conditions import (
     COUNT_LIMIT,
@@ -411,15 +411,13 @@ def _sites_of(variables: Sequence[str]) -> str:
 
 
 def scored_variables(context: Context) -> Iterator[Diagnostic]:
-    """`scores(y)` names a variable, or a view of one."""
+    """What `scores(y)` names is a variable, or a view of one."""
+    if context.unlabelled:
+        return  # there is no label at all, which is reported instead
     for column in () if context.spec.data is None else context.spec.data.columns:
         for n, name in enumerate(column.type.of):
             entry, at = context.named(name), column.type.place_of("of", n)
-            if entry is None:
-                remedy = spelling_remedy(did_you_mean(name, context.names(*LABEL_KINDS)), f"declare it: `label {name}`")
-                message = f"`{name}` is not declared, and `scores` takes variables"
-                yield context.complaint("unknown-name", message, at, "unknown name", remedy)
-            elif entry.kind not in LABEL_KINDS:
+            if entry is not None and entry.kind not in LABEL_KINDS and not context.may_be_lost(name):
                 message = f"`{name}` is {a(entry.kind)}, and `scores` takes variables"
                 yield context.complaint("wrong-kind", message, at, "no variable")
 

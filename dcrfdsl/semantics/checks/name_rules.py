@@ -55,6 +55,12 @@ def terms(context: Context) -> Iterator[Diagnostic]:
         for variable in context.variables()
         if isinstance(variable.domain, StatesOf) and not context.declared.get(variable.domain.variable)
     ]
+    unknown += [
+        UnknownName(name, column.type.place_of("of", n), LABEL_KINDS)  # of `scores(y)`
+        for column in (() if context.spec.data is None else context.spec.data.columns)
+        for n, name in enumerate(column.type.of)
+        if not context.declared.get(name)
+    ]
     yield from unknown_names(context, unknown)
 
 
