@@ -109,17 +109,19 @@ def scores_table(scores: Mapping[str, float]) -> Table:
 
 
 def trials_table(trials: Sequence[Mapping[str, Any]], chosen: int) -> Table:
-    """Trials of a search, as in `record.tuning`: values, scores as percentages, times; `*` marks the best one.
+    """Trials of a search, as in `record.tuning`: values, scores as percentages (also those with a bound), times; `*`
+    marks the best one.
 
     A trial that was stopped early is marked as such.
     """
-    rows = []
+    rows, bounded = [], list(dict.fromkeys(name for trial in trials for name in trial["bounded"]))
     for trial in trials:
         mark = "*" if trial["number"] == chosen else ""
         values = [setting_text(value) for value in trial["values"].values()]
+        scores = [trial["dev"], *(trial["bounded"].get(name, math.nan) for name in bounded)]
         end = "" if trial["complete"] else " (stopped)"
-        rows.append([mark, str(trial["number"]), *values, score_text(trial["dev"]), duration(trial["seconds"]) + end])
-    return table([(NUMBER, ["", "trial", *trials[0]["values"], "dev", "time"])], rows)
+        rows.append([mark, str(trial["number"]), *values, *map(score_text, scores), duration(trial["seconds"]) + end])
+    return table([(NUMBER, ["", "trial", *trials[0]["values"], "dev", *bounded, "time"])], rows)
 
 
 def setting_text(value: float | str) -> str:

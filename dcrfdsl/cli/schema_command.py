@@ -139,7 +139,10 @@ _TRAIN = _one_of(
         {"gradient_norm": NUMBER, "gap": NUMBER, "start": FROM_ONE, "dev": NUMBER, "metric": TEXT},
         iteration=COUNT, objective=NUMBER, seconds=NUMBER,
     ),
-    trial=_object({"stopped": FLAG}, trial=COUNT, values=_VALUES, dev=NUMBER, metric=TEXT, seconds=NUMBER),
+    trial=_object(
+        {"stopped": FLAG, "bounded": _by_name(NUMBER)},
+        trial=COUNT, values=_VALUES, dev=NUMBER, metric=TEXT, seconds=NUMBER,
+    ),
     summary=_object(
         {"temperature": NUMBER, "tuned": _VALUES, "objective": NUMBER},
         weights=COUNT, iterations=COUNT, converged=FLAG, seconds=NUMBER, peak_mb=NUMBER, stage=TEXT,

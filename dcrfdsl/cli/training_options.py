@@ -249,7 +249,7 @@ class _JsonTrials:
 
     def __call__(self, trial: Trial) -> None:
         line = {"trial": trial.number, "values": trial.values, "dev": trial.dev, "metric": trial.metric}
-        line |= {"seconds": trial.seconds}
+        line |= {"seconds": trial.seconds} | ({"bounded": trial.bounded} if trial.bounded else {})
         if self.failure is None:
             try:
                 print(json_text(line | ({} if trial.complete else {"stopped": True})), flush=True)
@@ -262,7 +262,9 @@ def _said(talk: Talk) -> Callable[[Trial], None]:
 
     def say(trial: Trial) -> None:
         values = ", ".join(f"{name} = {setting_text(value)}" for name, value in trial.values.items())
-        talk(f"trial {trial.number}: {values}: dev {trial.metric} {share_text(trial.dev)}, {duration(trial.seconds)}")
+        scores = [(trial.metric, trial.dev), *trial.bounded.items()]
+        dev = ", ".join(f"{name} {share_text(score)}" for name, score in scores)
+        talk(f"trial {trial.number}: {values}: dev {dev}, {duration(trial.seconds)}")
 
     return say
 

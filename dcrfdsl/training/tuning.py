@@ -173,7 +173,7 @@ class Trial:
     """One training with some values of the constants. Values other than numbers are written as in a template.
 
     dev: the score on the held-out data.   seconds: of training and scoring.   complete: whether it ran to its end.
-    metric: what `dev` is.   lacking: what scores with a bound lack to it, all together.
+    metric: what `dev` is.   bounded: the scores that have a bound.   lacking: what they lack to it, all together.
     """
 
     number: int
@@ -182,6 +182,7 @@ class Trial:
     seconds: float
     complete: bool = True
     metric: str = ""
+    bounded: Mapping[str, float] = field(default_factory=dict)
     lacking: float = 0.0
 
 
@@ -208,8 +209,9 @@ class Goal:
                 remedy = f"did you mean `{guess}`?" if guess else f"it gives {listed}"
                 raise data_error("unknown-metric", message, help=remedy)
         best = next(iter(scores)) if self.best is None else self.best
-        lacking = sum(max(0.0, bound - float(np.nan_to_num(scores[name]))) for name, bound in self.at_least.items())
-        return replace(trial, dev=float(goodness(best, scores[best])), metric=best, lacking=lacking)
+        bounded = {name: float(scores[name]) for name in self.at_least}
+        lacking = sum(max(0.0, bound - float(np.nan_to_num(bounded[name]))) for name, bound in self.at_least.items())
+        return replace(trial, dev=float(goodness(best, scores[best])), metric=best, bounded=bounded, lacking=lacking)
 
     @property
     def bounds(self) -> str:

@@ -90,6 +90,8 @@ def test_the_best_precision_of_all_with_enough_recall() -> None:
     assert found["segments(y).recall"] == pytest.approx(by_hand[best]["recall"])
     assert found["segments(y).precision"] == pytest.approx(by_hand[best]["precision"])
     assert found["segments(y).recall"] >= 0.95
+    for trial in model.record.tuning["trials"]:
+        assert trial["bounded"] == pytest.approx({"segments(y).recall": by_hand[trial["values"]["enter"]]["recall"]})
 
 
 def test_by_default_the_first_metric_decides() -> None:
@@ -125,7 +127,16 @@ def test_the_command_needs_held_out_data_alone(tmp_path: Path, capsys: pytest.Ca
     dev.write_text("".join(json.dumps(one) + "\n" for one in noisy()))
     options = ["--tune", "--trials", "9", "--best", "segments(y).precision", "--at-least", "segments(y).recall=0.9"]
     assert run(["train", str(template), "-o", str(out), "--dev", str(dev), *options]) == 0
-    assert "with segments(y).recall of at least 0.9" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "with segments(y).recall of at least 0.9" in said
+    recall = 100 * scores_at(-4.0)["recall"]
+    assert f", segments(y).recall {recall:.2f} %, " in said  # in the line of the trial
+    header, first = (
+        line.split() for line in said.splitlines() if line.split()[:1] in (["trial"], ["1"]) and ":" not in line
+    )
+    assert header == ["trial", "enter", "dev", "segments(y).recall", "time"] and first[3] == f"{recall:.2f}"
+    assert run(["train", str(template), "-o", str(out), "--dev", str(dev), *options, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out.splitlines()[0])["bounded"] == {"segments(y).recall": recall / 100}
     assert run(["eval", str(out), str(dev)]) == 0
     assert run(["train", str(template), "-o", str(out), "--dev", str(dev), "--tune", "--at-least", "recall"]) == 2
     assert run(["train", str(template), "-o", str(out), "--at-least", "recall=0.5"]) == 2
