@@ -289,6 +289,9 @@ def _called(function: Callable[..., Any], like: Any, *arrays: Any) -> Any:
         for buffer, one in zip(jax.tree.leaves(buffers), jax.tree.leaves(call(*given)), strict=True):
             np.asarray(buffer)[...] = one
 
+    # What comes back does not say over which axes it varies, so derivatives would be wrong. JAX 0.10 refuses by itself.
+    if any(getattr(jax.typeof(one), "vma", None) for one in jax.tree.leaves(arrays)):
+        raise NotImplementedError("`jax.shard_map` needs `check_vma=False` around functions of a dcrfdsl template")
     if not any(isinstance(one, jax.core.Tracer) for one in jax.tree.leaves(arrays)):
         return jax.tree.map(jnp.asarray, call(*arrays))
     on_cpu = buffer_callback(fill, like, vmap_method="sequential")

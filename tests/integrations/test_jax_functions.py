@@ -203,6 +203,23 @@ def test_vmap_and_loops_of_compiled_programs() -> None:
     np.testing.assert_allclose(curved, curved.T, atol=1e-9)
 
 
+def test_shards() -> None:
+    functions, weights = functions_of("chain")
+    scores, lengths = scores_of("chain")["logits"], jnp.array(LENGTHS)
+    mesh = jax.sharding.Mesh(np.array(jax.devices()[:1]), ("batch",))
+    none, batch = jax.sharding.PartitionSpec(), jax.sharding.PartitionSpec("batch")
+
+    def total(check: bool) -> Any:
+        given = {"mesh": mesh, "in_specs": (none, batch, batch), "out_specs": batch, "check_vma": check}
+        mapped = jax.shard_map(functions.log_partition, **given)
+        return jax.jit(jax.grad(lambda weights: mapped(weights, scores, lengths).sum()))(weights)
+
+    whole = jax.grad(lambda weights: functions.log_partition(weights, scores, lengths).sum())(weights)
+    np.testing.assert_allclose(total(False), whole, atol=1e-12)
+    with pytest.raises((NotImplementedError, ValueError)):
+        total(True)
+
+
 @pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="this system does not let a program choose its cores")
 def test_compiled_programs_end_on_one_core() -> None:
     text = CHAIN.replace("{A, B, C}", "{" + ", ".join(f"S{n}" for n in range(22)) + "}")
