@@ -118,7 +118,8 @@ class PairExpectations:
             bindings.bias_cell[order].astype(np.int64),
         )  # fmt: skip
         runs = method.chain
-        self._chain = runs.chain if runs is not None and runs.scores and runs.scatters else None
+        packed = runs is not None and (data.packing is not None or not len(runs.chain.scored))  # as its kernel reads
+        self._chain = runs.chain if runs is not None and packed and runs.fits else None
         if self._chain is not None:
             chain, base = self._chain, self._chain.base
             self._longest = runs.longest if runs is not None else 0

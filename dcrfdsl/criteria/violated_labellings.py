@@ -31,7 +31,7 @@ def chain_decoder(problem: TrainingProblem) -> ChainRuns | None:
         if chain is None or int(np.diff(data.rows.token_off).max(initial=0)) > LONGEST:
             return None
         runs = ChainRuns(data, chain)
-        if runs.scores:
+        if runs.fits:
             return runs
     return None
 
@@ -55,7 +55,7 @@ class CostAugmentedSearch(Search):
         data = judged.bind_plain(programs=METHODS[inference.name].programs)
         packed = data.packed(bundled=True)
         chain = chain_of(packed.graph, packed.kinds)
-        if chain is None or ChainRuns(packed, chain).scores:
+        if chain is None or ChainRuns(packed, chain).fits:
             data = packed
         super().__init__(data, problem)
         self._method = inference.build(data)

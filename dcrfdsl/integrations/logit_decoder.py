@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from ..data import Corpus, corpus_from_rows
+from ..data import Corpus, NumericColumn, corpus_from_rows
 from ..foundation import (
     Diagnostic,
     Floats,
@@ -117,6 +117,7 @@ class Decoder:
         self._states = self.model.states[self._label]
         self.names = self._states if names is None else names
         self._state_of = [_state_of(name, self._states) for name in self.names]
+        self._found = [state for state in self._states if state in self._state_of]
         strange = [name for name, state in zip(self.names, self._state_of, strict=True) if state is None]
         if strange and template is not None:
             message = f"`id2label` has {_few(strange)}, and the states of the template are {_few(self._states)}"
@@ -213,6 +214,8 @@ class Decoder:
         return self._corpus(self._scores_of(batch), self._batch_words(words, batch), gold)
 
     def _scores_of(self, batch: _Batch) -> list[Floats]:
+        if batch.is_plain and self._pieces is PIECES["first"]:
+            return batch.logits
         return [self.word_scores(*of_text) for of_text in zip(batch.logits, batch.units(), strict=True)]
 
     def _batch_words(self, words: Any, batch: _Batch) -> list[Sequence[str]] | None:
@@ -230,6 +233,8 @@ class Decoder:
         logits: [T, K] of the pieces of a text.
         units: of each word the numbers of its pieces.
         """
+        if self._pieces is PIECES["first"]:
+            return logits[[unit[0] for unit in units]].reshape(len(units), logits.shape[1])
         return np.array([self._pieces(logits[unit]) for unit in units], np.float64).reshape(len(units), logits.shape[1])
 
     def segments(self, scores: Sequence[Floats], words: Sequence[Sequence[str]]) -> list[list[FoundSegment]]:
@@ -277,11 +282,17 @@ class Decoder:
     def _corpus(
         self, scores: Sequence[Floats], words: Sequence[Sequence[str]] | None, gold: list[list[str]] | None
     ) -> Corpus:
-        kept = [k for k, state in enumerate(self._state_of) if state is not None]
-        at, rows = [self._states.index(self._state_of[k] or "") for k in kept], []
-        for n, of_names in enumerate(scores):
-            of_states = np.full((len(of_names), len(self._states)), -np.inf)
-            of_states[:, at] = of_names[:, kept]
+        lengths, rows = np.array([len(of_names) for of_names in scores], np.int64), []
+        whole = np.concatenate([np.zeros((0, len(self.names))), *scores])
+        whole = whole.take([self._state_of.index(state) for state in self._found], axis=1)
+        if len(self._found) < len(self._states):
+            named, whole = whole, np.full((len(whole), len(self._states)), -np.inf)
+            whole[:, [self._states.index(state) for state in self._found]] = named
+        if self._words is None and gold is None and not np.isnan(whole.max()) and whole.max() < np.inf:
+            lines = np.repeat(np.arange(1, len(scores) + 1), lengths)
+            columns = {self._column: NumericColumn(whole)}
+            return Corpus("<rows>", np.concatenate([[0], np.cumsum(lengths[lengths > 0])]), columns, lines)
+        for n, of_states in enumerate(np.split(whole, np.cumsum(lengths)[:-1])):
             row: dict[str, Any] = {self._column: of_states}
             if self._words is not None:
                 if words is None:
@@ -333,6 +344,11 @@ class _Batch(NamedTuple):
                     message = f"`{name}` of text {n + 1} has {len(of_text)} entries, and its logits {len(one)} pieces"
                     raise data_error("bad-argument", message, help="give one a piece, padding too")
         return batch
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether each piece is a word."""
+        return self.word_ids is None and self.offsets is None and self.special is None
 
     def require_length(self, values: Sequence[Any], name: str) -> None:
         """DcrfError unless there is one value for each text."""

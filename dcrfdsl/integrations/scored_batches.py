@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import itertools
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -29,8 +29,8 @@ from ..features import FeatureRows, expand
 from ..foundation import Floats, Ints, Ints32, cached_property, data_error, quoted_names
 from ..graph import CliqueTemplate, CliqueWeights, Gold, ModelGraph, Parameters
 from ..inference import METHODS, Binder, BoundData, Expectations, Workers, choose_method, score_sequences
-from ..kernels.optimization import count_labellings
-from ..kernels.sequences import score_labellings
+from ..kernels.lattice import score_contexts
+from ..kernels.optimization import count_labellings, subtract_labellings
 from ..kernels.tables import Potentials, add_bias_gradient
 from ..model import TrainedModel, TrainingRecord
 from ..semantics import ModelSpec, TrainSettings, check_or_raise, inference_settings, load_text, stage_settings
@@ -39,7 +39,9 @@ from ..training import Template, as_resolved, assemble
 Arrays = list[Floats]  # the weights, then the scores of each table
 WITHOUT_LOSS = ("hmm", "adaboost", "induce", "rescale")
 MOST_BATCHES = 32  # that are kept bound, by their lengths
-RUNS = 4  # that threads share; the same for any number of them, and so are the sums
+MOST_RUNS = 8  # that threads share; the same for any number of them, and so are the sums
+WORK_OF_RUN = 2**20  # entries of tables, about: in a run of fewer a thread would gain less than its start costs
+NOTHING = np.zeros(0)
 LEAST_ROOM = 256  # tokens that are bound at least
 # The first derivative by values at ±h and ±2h: f' = Σ c f(x + k h) / h, with an error of h⁴ f⁗'/30.
 STEPS = {1: 2 / 3, -1: -2 / 3, 2: -1 / 12, -2: 1 / 12}
@@ -169,6 +171,19 @@ class ScoredTemplate:
         return graph, Parameters((*self.parameters.cliques, *numbered))
 
 
+def all_equal(mass: Floats) -> bool:
+    """Whether all sentences have the same mass."""
+    return len(mass) > 0 and bool((mass == mass[0]).all())
+
+
+class EngineArrays(list[Floats]):
+    """`Arrays` that are views of the weights of the engine."""
+
+    def __init__(self, arrays: Iterable[Floats], weights: Floats):
+        super().__init__(arrays)
+        self.weights = weights
+
+
 class BatchFunction(ABC):
     """A function of weights and scores that has a value for each sentence, and its derivatives. It is deterministic.
 
@@ -176,6 +191,10 @@ class BatchFunction(ABC):
     """
 
     sentence_of: Ints
+
+    @abstractmethod
+    def room(self) -> Arrays:
+        """Zeros, to be written to: arrays that need not be copied for the engine."""
 
     @abstractmethod
     def values(self, arrays: Arrays) -> Floats:
@@ -194,8 +213,8 @@ class BatchFunction(ABC):
         """The derivative along `direction` of the values [B], and of the derivatives of Σ mass value."""
 
     def times(self, counts: Arrays, mass: Floats, arrays: Arrays) -> Arrays:
-        """The derivatives of Σ mass value at `arrays`.   counts: those with a mass of 1."""
-        if len(mass) and (mass == mass[0]).all():
+        """The derivatives of Σ mass value at `arrays`, not read if all masses are equal.   counts: with a mass of 1."""
+        if all_equal(mass):
             return [mass[0] * one for one in counts]
         return [self.weights_times(mass, arrays), *(table * mass[self.sentence_of, None] for table in counts[1:])]
 
@@ -214,7 +233,8 @@ class ScoredBatch(BatchFunction):
         rows = self.rows()
         self.data: BoundData = self._binder.bind(rows, self.sentence_off, {})
         self.method = METHODS[template.method].build(self.data, template.settings)
-        self._runs = self.data.chunks(RUNS)
+        entries = self.num_tokens * sum(one.num_assignments for one in template.graph.templates)
+        self._runs = self.data.chunks(min(MOST_RUNS, 1 + entries // WORK_OF_RUN))
 
     def rows(self) -> tuple[FeatureRows, ...]:
         """A feature at each token, with its number, for each table."""
@@ -223,25 +243,26 @@ class ScoredBatch(BatchFunction):
 
     # weights of the engine ----------------------------------------------------------------------------------------
 
+    def room(self) -> EngineArrays:
+        return self._parted(np.zeros(self.data.num_weights))
+
     def _weights(self, arrays: Arrays) -> Floats:
         """All of them as the engine has them: the scores of each table have room for more tokens."""
-        own, *tables = arrays
-        weights = np.zeros(self.data.num_weights)
-        at = len(own)
-        weights[:at] = own
-        for table, size in zip(tables, self.sizes, strict=True):
-            weights[at : at + table.size] = table.ravel()
-            at += self._room * size
-        return weights
+        if not isinstance(arrays, EngineArrays):
+            room = self.room()
+            for own, one in zip(room, arrays, strict=True):
+                own[...] = one
+            arrays = room
+        return arrays.weights
 
-    def _parted(self, weights: Floats) -> Arrays:
+    def _parted(self, weights: Floats) -> EngineArrays:
         """The weights of the engine, or their derivatives, as arrays."""
         at = self.template.num_weights
         arrays = [weights[:at]]
         for size in self.sizes:
             arrays.append(weights[at : at + self.num_tokens * size].reshape(-1, size))
             at += self._room * size
-        return arrays
+        return EngineArrays(arrays, weights)
 
     # sums over labellings -----------------------------------------------------------------------------------------
 
@@ -257,10 +278,14 @@ class ScoredBatch(BatchFunction):
         """The potentials of the engine at these arrays."""
         return self.data.potentials(self._weights(arrays))
 
-    def summed(self, potentials: Potentials, *, derivatives: bool) -> tuple[Floats, Arrays]:
-        """log Z [B] and, where they are wanted, expected counts."""
-        data, method, workers = self.data, self.method, self.template.workers
-        runs = self._runs if derivatives else data.runs
+    def summed(
+        self, potentials: Potentials, *, derivatives: bool, less: Ints32 | None = None, score: Floats = NOTHING
+    ) -> tuple[Floats, Arrays]:
+        """log Z [B] and, where they are wanted, expected counts.
+
+        less: a labelling, whose counts are subtracted, and whose scores are written to `score` [B].
+        """
+        data, method, workers, runs = self.data, self.method, self.template.workers, self._runs
         out = Expectations.empty(data, approximate=method.approximate)
         # The weights of the template are biases, whose cells each run adds up by itself; scores are apart by token.
         gradient = np.zeros(data.num_weights if derivatives else 0)
@@ -268,6 +293,12 @@ class ScoredBatch(BatchFunction):
         number = {first: n for n, (first, _) in enumerate(runs)}
 
         def run(first: int, last: int) -> None:
+            if less is not None:
+                subtract_labellings(
+                    first, last, data.problem, potentials, data.ragged(less), score, expected[number[first]], gradient
+                )
+                if data.contexts is not None:
+                    score_contexts(first, last, data.contexts, data.rows.token_off, less, potentials.log_base, score)
             method.expectations(potentials, first, last, out, gradient, expected[number[first]])
 
         workers.map(run, runs)
@@ -290,10 +321,9 @@ class ScoredBatch(BatchFunction):
 
         def run(first: int, last: int) -> None:
             for s in range(first, last):
-                expected, counts = np.zeros(len(data.hard)), np.zeros(data.num_weights)
+                expected = np.zeros(len(data.hard))
                 self.method.expectations(potentials, s, s + 1, out, nothing, expected)
-                add_bias_gradient(data.bindings, expected, counts)
-                found[s] = counts[: self.template.num_weights]
+                add_bias_gradient(data.bindings, expected, found[s])
 
         run(0, len(self.lengths))
         return found
@@ -339,15 +369,7 @@ class ScoredBatch(BatchFunction):
 
     def scores_of(self, potentials: Potentials, labelling: Ints32) -> Floats:
         """The score of a labelling of each sentence, [B]; -inf where it is impossible."""
-        there, scores = np.flatnonzero(self.lengths), np.zeros(len(self.lengths))
-        data = self.data if len(there) == len(scores) else self.data.only(there)
-        if data.contexts is not None:
-            scores[there] = score_sequences(data, labelling, potentials, self.template.workers)
-        else:  # in one call: a batch is small
-            of_those = np.zeros(len(there))
-            score_labellings(0, len(there), data.problem, potentials, data.ragged(labelling), of_those)
-            scores[there] = of_those
-        return scores
+        return score_sequences(self.data, labelling, potentials, self.template.workers)
 
     def counts_of(self, labelling: Ints32, mass: Floats) -> Arrays:
         """The derivatives of Σ mass score of a labelling: its counts, each sentence's times its mass [B]."""
@@ -355,8 +377,8 @@ class ScoredBatch(BatchFunction):
         gradient, expected = np.zeros(data.num_weights), np.zeros(len(data.hard))
         belief = np.zeros(int(data.shapes.local_end.max(initial=0)))
         count_labellings(
-            0, len(self.lengths), data.shapes, data.kinds, data.bindings, data.rows, labelling[None, :],
-            data.labelling_off, mass[None, :], belief, expected, gradient,
+            0, len(self.lengths), *data.problem, labelling[None, :], data.labelling_off, mass[None, :], belief,
+            expected, gradient,
         )  # fmt: skip
         add_bias_gradient(data.bindings, expected, gradient)
         return self._parted(gradient)
@@ -414,6 +436,9 @@ class LabelledBatch(BatchFunction):
             self.agreeing = free.template.batch(free.lengths, opened=True)
             self.restrictions = self.agreeing.restrictions(codes)
 
+    def room(self) -> Arrays:
+        return self.free.room()
+
     def values(self, arrays: Arrays) -> Floats:
         """log p of each sentence, [B]; -inf where its labels are impossible."""
         return self._less(arrays, derivatives=False)[0]
@@ -423,17 +448,21 @@ class LabelledBatch(BatchFunction):
         return self._less(arrays, derivatives=True)
 
     def _less(self, arrays: Arrays, *, derivatives: bool) -> tuple[Floats, Arrays]:
-        potentials = self.free.potentials(arrays)
-        log_z, among_all = self.free.summed(potentials, derivatives=derivatives)
-        if self.labelling is not None:
-            scores = self.free.scores_of(potentials, self.labelling)
-            counts = self.free.counts_of(self.labelling, np.ones(len(scores))) if derivatives else []
+        potentials, scores = self.free.potentials(arrays), np.zeros(len(self.free.lengths))
+        if self.labelling is not None and derivatives:
+            log_z, apart = self.free.summed(potentials, derivatives=True, less=self.labelling, score=scores)
+            for one in apart:
+                np.negative(one, out=one)
         else:
-            agreeing = self.agreeing.potentials([*arrays, *self.restrictions])
-            scores, counts = self.agreeing.summed(agreeing, derivatives=derivatives)
+            log_z, among_all = self.free.summed(potentials, derivatives=derivatives)
+            if self.labelling is not None:
+                scores, apart = self.free.scores_of(potentials, self.labelling), []
+            else:
+                agreeing = self.agreeing.potentials([*arrays, *self.restrictions])
+                scores, counts = self.agreeing.summed(agreeing, derivatives=derivatives)
+                apart = [one - other for one, other in zip(counts, among_all, strict=False)]
         # Where no labelling agrees, log Z may be -inf too.
-        log_p = np.subtract(scores, log_z, out=np.full(len(scores), -np.inf), where=scores != -np.inf)
-        return log_p, [one - other for one, other in zip(counts, among_all, strict=False)]
+        return np.subtract(scores, log_z, out=np.full(len(scores), -np.inf), where=scores != -np.inf), apart
 
     def weights_times(self, mass: Floats, arrays: Arrays) -> Floats:
         """Those of the template's own weights, each sentence's times its mass [B]."""

@@ -22,7 +22,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from ..data import Corpus, EncodedLabels
-from ..foundation import Floats, Ints, needed
+from ..foundation import Ints, Mask, needed
 from ..graph import Gold
 from ..model import Prediction, Predictor, TrainedModel, gold_of
 from ..training import Template
@@ -35,12 +35,12 @@ from .score_checks import (
     kept_positions,
     scores_by_column,
 )
-from .scored_batches import Arrays, BatchFunction, LabelledBatch, ScoredBatch, ScoredTemplate
+from .scored_batches import LabelledBatch, ScoredBatch, ScoredTemplate
+from .torch_derivatives import BatchSum, CriterionSum, ExpectedScore, PaddedFunction, Places
 
 with needed("torch"):
     import torch
     from torch import Tensor, nn
-    from torch.autograd import Function
 
 Scores: TypeAlias = "Tensor | Mapping[str, Tensor]"
 Tags: TypeAlias = "Tensor | Mapping[str, Tensor]"
@@ -133,17 +133,11 @@ class SequenceDistribution:
     Values of positions that are not there are 0, and their codes -1.
     """
 
-    def __init__(self, layer: Layer, scores: Mapping[str, Tensor], kept: Tensor):
-        self._layer, self._kept = layer, kept
-        self._lengths: Ints = kept.sum(1).cpu().numpy().astype(np.int64)
-        self._shape = tuple(kept.shape)
-        tokens = kept.flatten().nonzero().squeeze(1)
-        self._inputs = {  # [N, states] each
-            name: table.flatten(0, 1).flatten(1).index_select(0, tokens) for name, table in scores.items()
-        }
+    def __init__(self, layer: Layer, scores: Mapping[str, Tensor], kept: Mask):
+        self._layer, self._places = layer, Places(kept)
+        self._inputs = {name: table.flatten(2) for name, table in scores.items()}  # [B, T, states] each
         for name, table in self._inputs.items():
-            if table.numel() and not float(table.detach().max()) < torch.inf:  # which NaN is not either
-                check_scores(name, table.detach().cpu().double().numpy(), kept.cpu().numpy())
+            check_scores(name, self._places.taken(table), kept)
         some = next(iter(scores.values()))
         self._type = torch.float32 if some.dtype in (torch.float16, torch.bfloat16) else some.dtype
         self._device = some.device
@@ -152,22 +146,22 @@ class SequenceDistribution:
 
     @cached_property
     def _tables(self) -> list[Tensor]:
-        """The scores of each table of the graph, [N, assignments] each."""
+        """The scores of each table of the graph, [B, T, assignments] each."""
         template, tables = self._layer.template, []
         for names, price in zip(template.tables, template.prices, strict=True):
             if price is None:
                 first, *others = (self._inputs[name] for name in names)
                 tables.append(sum(others, first))
             else:
-                tables.append(torch.as_tensor(price).expand(int(self._lengths.sum()), -1))
+                tables.append(torch.as_tensor(price).expand(*self._places.kept.shape, -1))
         return tables
 
     @property
     def _batch(self) -> ScoredBatch:
-        return self._layer.template.batch(self._lengths)
+        return self._layer.template.batch(self._places.lengths)
 
     def _sum(self) -> Tensor:
-        return _Sum.apply(self._batch, self._layer.weights, *self._tables)
+        return BatchSum.apply(PaddedFunction(self._batch, self._places), self._layer.weights, *self._tables)
 
     @cached_property
     def log_partition(self) -> Tensor:
@@ -184,7 +178,7 @@ class SequenceDistribution:
         Raises ValueError where codes are no states, or forbidden.
         """
         known = LabelledBatch(self._batch, list(self._codes(tags).values()))
-        found: Tensor = _Sum.apply(known, self._layer.weights, *self._tables)
+        found: Tensor = BatchSum.apply(PaddedFunction(known, self._places), self._layer.weights, *self._tables)
         if validate:
             check_possible(found.detach().cpu().numpy())
         return found.to(self._type)
@@ -192,12 +186,14 @@ class SequenceDistribution:
     def _expected(self, tables: Sequence[Tensor], opened: Sequence[Tensor]) -> Sequence[Tensor]:
         """The derivatives of Σ log Z in the tables, and in those that are opened; differentiable where torch asks."""
         every = [*tables, *opened]
-        batch = self._layer.template.batch(self._lengths, opened=bool(opened))
+        batch = self._layer.template.batch(self._places.lengths, opened=bool(opened))
+        padded = PaddedFunction(batch, self._places)
         if not torch.is_grad_enabled():
-            _, counts = batch.derivatives(_arrays([self._layer.weights, *every]))
-            return _like(counts[1:], every)
+            tensors = [self._layer.weights, *every]
+            _, counts = batch.derivatives(padded.arrays(tensors))
+            return padded.like(counts, tensors)[1:]
         every = [one if one.requires_grad else one.clone().requires_grad_() for one in every]
-        sums = _Sum.apply(batch, self._layer.weights, *every).sum()
+        sums = BatchSum.apply(padded, self._layer.weights, *every).sum()
         found: tuple[Tensor, ...] = torch.autograd.grad(sums, every, create_graph=True)
         return found
 
@@ -207,7 +203,7 @@ class SequenceDistribution:
         opened = self._openings()
         found = self._expected(self._tables, opened)[-len(opened) :]
         names = self._layer.template.graph.variables
-        return {name: self._spread(one.to(self._type)) for name, one in zip(names, found, strict=True)}
+        return {name: one.to(self._type) for name, one in zip(names, found, strict=True)}
 
     @cached_property
     def clique_marginals(self) -> dict[str, Tensor]:
@@ -219,8 +215,7 @@ class SequenceDistribution:
         template, marginals = self._layer.template, {}
         for names, one in zip(template.tables, found, strict=True):
             for name in names:
-                spread = self._spread(one.to(self._type))
-                marginals[name] = spread.reshape(*self._shape, *template.inputs[name].shape)
+                marginals[name] = one.to(self._type).unflatten(2, template.inputs[name].shape)
         return marginals
 
     def entropy(self) -> Tensor:
@@ -232,8 +227,8 @@ class SequenceDistribution:
 
         other: of a layer of the same template, and sentences of the same lengths.
         """
-        if other._shape != self._shape or not np.array_equal(other._lengths, self._lengths):
-            raise ValueError("`kl` compares distributions over sentences of the same lengths")
+        if not np.array_equal(other._places.kept, self._places.kept):
+            raise ValueError("`kl` compares distributions over sentences of the same lengths, or with the same mask")
         if [one.shape for one in other._tables] != [one.shape for one in self._tables]:
             raise ValueError("`kl` compares distributions of layers of the same template")
         apart = self._expected_score(self) - self._expected_score(other)
@@ -242,7 +237,7 @@ class SequenceDistribution:
     def _expected_score(self, by: SequenceDistribution) -> Tensor:
         """The expected score of a labelling by another distribution, [B]."""
         own, others = [self._layer.weights, *self._tables], [by._layer.weights, *by._tables]
-        return _ExpectedScore.apply(self._batch, len(own), *own, *others)
+        return ExpectedScore.apply(self._batch, self._places, len(own), *own, *others)
 
     def loss(self, tags: Tags, criterion: str = "likelihood") -> Tensor:
         """A criterion of the language, as its sum over the sentences, a scalar; without a penalty.
@@ -253,7 +248,8 @@ class SequenceDistribution:
         Raises DcrfError where the template does not allow the criterion.
         """
         gold = self._gold(self._codes(tags))
-        return _Criterion.apply(self._batch, gold, criterion, self._layer.weights, *self._tables).to(self._type)
+        tensors = [self._layer.weights, *self._tables]
+        return CriterionSum.apply(self._batch, self._places, gold, criterion, *tensors).to(self._type)
 
     # labellings ---------------------------------------------------------------------------------------------------
 
@@ -263,8 +259,8 @@ class SequenceDistribution:
 
     @cached_property
     def _corpus(self) -> Corpus:
-        scores = {name: table.detach().cpu().double().numpy() for name, table in self._inputs.items()}
-        return self._layer.template.corpus(self._lengths, scores)
+        scores = {name: self._places.taken(table).astype(np.float64) for name, table in self._inputs.items()}
+        return self._layer.template.corpus(self._places.lengths, scores)
 
     @cached_property
     def _predictor(self) -> Predictor:
@@ -299,14 +295,15 @@ class SequenceDistribution:
         A sentence with fewer labellings has codes of -1 and -inf for the rest.
         """
         found = self._model.nbest(self._predictor, count, threads=self._layer.template.workers.threads).sentences
-        codes = {label: np.full((count, int(self._lengths.sum())), UNKNOWN, np.int64) for label in self._layer.states}
+        lengths, tokens = self._places.lengths, len(self._places.tokens)
+        codes = {label: np.full((count, tokens), UNKNOWN, np.int64) for label in self._layer.states}
         logs, at = np.full((count, len(found)), -np.inf), 0
         for s, best in enumerate(found):
             for label, one in best.codes.items():
-                codes[label][: len(best), at : at + self._lengths[s]] = one
+                codes[label][: len(best), at : at + lengths[s]] = one
             with np.errstate(divide="ignore"):
                 logs[: len(best), s] = np.log(best.probability)
-            at += int(self._lengths[s])
+            at += int(lengths[s])
         each = [self._labels({label: one[n] for label, one in codes.items()}) for n in range(count)]
         values = torch.as_tensor(logs, dtype=self._type, device=self._device)
         if isinstance(each[0], Tensor):
@@ -323,27 +320,21 @@ class SequenceDistribution:
 
     # tensors and arrays -------------------------------------------------------------------------------------------
 
-    def _spread(self, values: Tensor) -> Tensor:
-        """[N, …] of the tokens as [B, T, …], 0 where there is no token."""
-        out = values.new_zeros(*self._shape, *values.shape[1:])
-        return out.masked_scatter(self._kept.reshape(*self._shape, *(1,) * (values.dim() - 1)), values)
-
     def _labels(self, codes: Mapping[str, Any]) -> Tensor | dict[str, Tensor]:
         found = {}
         for label in self._layer.states:
-            out = torch.full(self._shape, UNKNOWN, dtype=torch.int64, device=self._device)
-            out[self._kept] = torch.as_tensor(np.asarray(codes[label], np.int64), device=self._device)
-            found[label] = out
+            of_label = self._places.spread(np.asarray(codes[label], np.int64), UNKNOWN)
+            found[label] = torch.as_tensor(of_label, device=self._device)
         return next(iter(found.values())) if len(found) == 1 else found
 
     def _codes(self, tags: Tags) -> dict[str, Ints]:
         """The codes of each label at the tokens, [N]."""
-        template, given = self._layer.template, codes_by_label(self._layer.template, tags, self._shape)
-        found = {label: np.full(int(self._lengths.sum()), UNKNOWN) for label in template.labels}
+        template, given = self._layer.template, codes_by_label(self._layer.template, tags, self._places.kept.shape)
+        found = {label: np.full(len(self._places.tokens), UNKNOWN) for label in template.labels}
         for label, one in given.items():
             if one.is_floating_point() or one.is_complex() or one.dtype == torch.bool:
                 raise ValueError(f"codes of `{label}` are whole numbers, found {one.dtype}")
-            found[label] = one.detach()[self._kept].cpu().long().numpy()
+            found[label] = one.detach().cpu().numpy()[self._places.kept].astype(np.int64)
             check_codes(template, label, found[label])
         return found
 
@@ -355,114 +346,21 @@ class SequenceDistribution:
 
     def _openings(self) -> list[Tensor]:
         """A table of zeros for each variable, which its marginals are the derivatives of."""
-        cards, count = self._layer.template.graph.cards, int(self._lengths.sum())
-        return [torch.zeros(count, card, dtype=torch.float64, requires_grad=True) for card in cards]
-
-
-# derivatives ----------------------------------------------------------------------------------------------------------
-
-
-def _arrays(tensors: Sequence[Tensor]) -> Arrays:
-    return [one.detach().cpu().double().numpy() for one in tensors]
-
-
-def _like(arrays: Sequence[Floats], tensors: Sequence[Tensor]) -> list[Tensor]:
-    pairs = zip(arrays, tensors, strict=True)
-    return [torch.as_tensor(array, dtype=like.dtype, device=like.device) for array, like in pairs]
-
-
-def _of_sentences(values: Floats, device: torch.device) -> Tensor:
-    return torch.as_tensor(values, device=device)
-
-
-class _Sum(Function):
-    """log Z or log p of each sentence [B] float64, from the weights and tables."""
-
-    @staticmethod
-    def forward(ctx: Any, batch: BatchFunction, *tensors: Tensor) -> Tensor:
-        ctx.batch = batch
-        ctx.save_for_backward(*tensors)
-        arrays = _arrays(tensors)
-        if any(ctx.needs_input_grad):
-            values, ctx.counts = batch.derivatives(arrays)
-        else:
-            values = batch.values(arrays)
-        return _of_sentences(values, tensors[0].device)
-
-    @staticmethod
-    def backward(ctx: Any, mass: Tensor) -> Any:
-        if torch.is_grad_enabled():  # a graph of the derivatives is wanted
-            return None, *_Derivatives.apply(ctx.batch, ctx.counts, mass, *ctx.saved_tensors)
-        arrays = _arrays(ctx.saved_tensors)
-        counts = ctx.batch.times(ctx.counts, mass.detach().cpu().double().numpy(), arrays)
-        return None, *_like(counts, ctx.saved_tensors)
-
-
-class _Derivatives(Function):
-    """The derivatives of Σ mass value, from those with a mass of 1."""
-
-    @staticmethod
-    def forward(ctx: Any, batch: BatchFunction, counts: Arrays, mass: Tensor, *tensors: Tensor) -> tuple[Tensor, ...]:
-        ctx.batch = batch
-        ctx.save_for_backward(mass, *tensors)
-        return tuple(_like(batch.times(counts, mass.detach().cpu().double().numpy(), _arrays(tensors)), tensors))
-
-    @staticmethod
-    @torch.autograd.function.once_differentiable
-    def backward(ctx: Any, *direction: Tensor) -> Any:
-        mass, *tensors = ctx.saved_tensors
-        slope, change = ctx.batch.curvature(_arrays(tensors), _arrays(direction), mass.detach().cpu().double().numpy())
-        return None, None, _like([slope], [mass])[0], *_like(change, tensors)
-
-
-class _ExpectedScore(Function):
-    """The expected score of a labelling [B] float64, by weights and tables that follow those of the distribution."""
-
-    @staticmethod
-    def forward(ctx: Any, batch: ScoredBatch, width: int, *tensors: Tensor) -> Tensor:
-        ctx.batch, ctx.width = batch, width
-        ctx.save_for_backward(*tensors)
-        arrays = _arrays(tensors)
-        return _of_sentences(batch.expected_scores(arrays[:width], arrays[width:]), tensors[0].device)
-
-    @staticmethod
-    @torch.autograd.function.once_differentiable
-    def backward(ctx: Any, mass: Tensor) -> Any:
-        tensors, width = ctx.saved_tensors, ctx.width
-        arrays, of = _arrays(tensors), mass.detach().cpu().double().numpy()
-        finite = [np.where(np.isfinite(one), one, 0.0) for one in arrays[width:]]
-        _, change = ctx.batch.curvature(arrays[:width], finite, of)
-        _, counts = ctx.batch.derivatives(arrays[:width])
-        counts = ctx.batch.times(counts, of, arrays[:width])
-        return None, None, *_like([*change, *counts], tensors)
-
-
-class _Criterion(Function):
-    """A criterion of the language, a sum over sentences; float64."""
-
-    @staticmethod
-    def forward(ctx: Any, batch: ScoredBatch, gold: Gold, criterion: str, *tensors: Tensor) -> Tensor:
-        value, gradient = batch.criterion(_arrays(tensors), gold, criterion)
-        ctx.gradient = _like(gradient, tensors)
-        return torch.tensor(value, dtype=torch.float64, device=tensors[0].device)
-
-    @staticmethod
-    @torch.autograd.function.once_differentiable
-    def backward(ctx: Any, mass: Tensor) -> Any:
-        return None, None, None, *(mass.to(one.dtype) * one for one in ctx.gradient)
+        cards, shape = self._layer.template.graph.cards, self._places.kept.shape
+        return [torch.zeros(*shape, card, dtype=torch.float64, requires_grad=True) for card in cards]
 
 
 # what comes in --------------------------------------------------------------------------------------------------------
 
 
-def _kept_positions(table: Tensor, lengths: Tensor | Sequence[int] | None, mask: Tensor | None) -> Tensor:
-    """Which positions of scores [B, T, …] there are, [B, T] bool."""
+def _kept_positions(table: Tensor, lengths: Tensor | Sequence[int] | None, mask: Tensor | None) -> Mask:
+    """Which positions of scores [B, T, …] there are, [B, T]."""
     shape = (table.shape[0], table.shape[1])
     if mask is not None:
         if lengths is not None:
             raise ValueError("give `lengths` or `mask`, not both")
         if mask.dtype != torch.bool or tuple(mask.shape) != shape:
             raise ValueError(f"`mask` is [B, T] bool, {shape} here; found {mask.dtype} of shape {tuple(mask.shape)}")
-        return mask.to(table.device)
-    counts = None if lengths is None else torch.as_tensor(lengths).cpu().numpy()
-    return torch.as_tensor(kept_positions(counts, shape), device=table.device)
+        of_mask: Mask = mask.cpu().numpy()
+        return of_mask
+    return kept_positions(None if lengths is None else torch.as_tensor(lengths).cpu().numpy(), shape)

@@ -29,6 +29,7 @@ import editor
 import known_graphs
 import large
 import latency
+import layers
 import margins
 import noun_phrases
 import passes
@@ -82,6 +83,8 @@ BENCHMARKS: dict[str, Benchmark] = {
     "labels": scaling.labels,
     "chains": scaling.chains,
     "tree_terms": scaling.tree_terms,
+    "layers": layers.layer_steps,
+    "logits": layers.logit_decoding,
     "long": scaling.long_sequence,
 }
 BY_NAME_ONLY: dict[str, Benchmark] = {

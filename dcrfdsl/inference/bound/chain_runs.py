@@ -182,10 +182,8 @@ class ChainRuns:
         off = data.rows.token_off
         self.longest = min(LONGEST, int(off[1]) if len(off) == 2 else int((off[1:] - off[:-1]).max(initial=0)))
         self._per_thread = threading.local()
-        if data.packing is None:
-            self.scores, self.scatters = True, len(chain.scored) == 0
-        else:  # the kernel reads weights by list or packed, not both
-            self.scores = self.scatters = bool(data.rows.packed.is_packed[chain.scored].all())
+        # the kernel reads weights by list or packed, not both
+        self.fits = data.packing is None or bool(data.rows.packed.is_packed[chain.scored].all())
 
     def _workspace(self) -> kernels.ChainWorkspace:
         """The workspace of the calling thread. That for sentences of usual length outlives the data."""
@@ -203,7 +201,7 @@ class ChainRuns:
     ) -> list[tuple[int, int]]:  # fmt: skip
         """As `ExactMethod.expectations`."""
         d, tables = self.data, self.chain.tables(potentials.log_base, linear=True)
-        if tables is None or not self.scores or (len(gradient) and not self.scatters):
+        if tables is None or not self.fits:
             return [(first, last)]
         sums = self.chain.sums()
         kernels.chain_expectations(
@@ -220,7 +218,7 @@ class ChainRuns:
     ) -> list[tuple[int, int]]:  # fmt: skip
         """See `kernels.chain.label_tangents.chain_tangents`."""
         d, tables = self.data, self.chain.tables(potentials.log_base, linear=True)
-        if tables is None or not self.scores or not self.scatters:
+        if tables is None or not self.fits:
             return [(first, last)]
         sums = self.chain.sums()
         cells = aligned_zeros(kernels.tangent_workspace(self.longest, self.chain.width))
@@ -234,7 +232,7 @@ class ChainRuns:
     @property
     def finds_competitors(self) -> bool:
         """Whether `competitors` can handle every sequence."""
-        return self.scores and self.scatters and int(np.diff(self.data.rows.token_off).max(initial=0)) <= LONGEST
+        return self.fits and int(np.diff(self.data.rows.token_off).max(initial=0)) <= LONGEST
 
     def competitors(
         self, potentials: Potentials, first: int, last: int, labelling: Ints32, judging: kernels.SpanLoss,
@@ -276,7 +274,7 @@ class ChainRuns:
     ) -> list[tuple[int, int]]:
         """As `SequenceMethod.decode`; `score` [S] gets the score of each labelling."""
         d, tables = self.data, self.chain.tables(potentials.log_base, linear=False)
-        if tables is None or not self.scores:
+        if tables is None or not self.fits:
             return [(first, last)]
         kernels.chain_decode(
             first, last, tables, d.problem, potentials.weights, score, d.ragged(labelling), self._workspace()

@@ -44,7 +44,7 @@ from ..runtime import (
     subtract,
     total,
 )
-from ..tables import copy_run, scatter_single
+from ..tables import copy_run, move_features, scatter_single
 from .chain_scores import score_positions
 
 FLOOR = 1e-100  # FLOOR³ is still a normal double; see the docstring
@@ -209,7 +209,7 @@ def sum_states(length, chain, score, sums):
 
 
 @inlined
-def scatter_rows(s, first, last, chain, kinds, rows, score, gradient):
+def scatter_rows(s, first, last, chain, kinds, bindings, rows, score, gradient):
     """Adds the marginals of positions `first` to `last` of sequence s to the cells of the features that fire."""
     registers, width, packed = chain.registers, chain.width, rows.packed
     block = len(registers) * LANES
@@ -217,7 +217,12 @@ def scatter_rows(s, first, last, chain, kinds, rows, score, gradient):
         k = chain.scored[n]
         if kinds.fixed[k]:
             continue
-        row = rows.first_row[kinds.feature_set[k], s] + packed.shift[k]
+        row = rows.first_row[kinds.feature_set[k], s]
+        if not packed.is_packed[k]:
+            for t in range(first, last):
+                move_features(k, row + t, kinds, bindings, rows, gradient, score, t * width, True)
+            continue
+        row += packed.shift[k]
         start = packed.dense_start[k]
         for t in range(first, last):
             scatter_single(packed, k, row + t, score, t * width, gradient)
@@ -235,7 +240,7 @@ def chain_expectations(
 ):
     """log Z of the sequences first … last − 1, and their expected feature counts.
 
-    gradient: packed cells, added to; empty if only marginals are wanted. Then rows need not be packed.   marginals: see
+    gradient: added to; cells where rows are packed, else weights; empty if only marginals are wanted.   marginals: see
     `sequences.exact_expectations`.   workspace: of `workspace_for` cells, overwritten.   share [S]: a factor of the
     expectations of each sequence; empty: 1.   status: `UNDERFLOW` where another kernel must answer, as for sequences
     longer than the workspace allows.
@@ -273,4 +278,4 @@ def chain_expectations(
         if len(gradient) > 0:
             sum_pairs(length, chain, alpha, tail, sums.pair)
             sum_states(length, chain, score, sums)
-            scatter_rows(s, 0, length, chain, kinds, rows, score, gradient)
+            scatter_rows(s, 0, length, chain, kinds, bindings, rows, score, gradient)

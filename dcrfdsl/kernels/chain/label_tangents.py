@@ -187,4 +187,4 @@ def chain_tangents(
         sum_pairs(length, chain, alpha_dot, tail, sums.pair)
         sum_pairs(length, chain, alpha, tail_dot, sums.pair)
         sum_states(length, chain, score, sums)
-        scatter_rows(s, 0, length, chain, kinds, rows, score, gradient)
+        scatter_rows(s, 0, length, chain, kinds, bindings, rows, score, gradient)

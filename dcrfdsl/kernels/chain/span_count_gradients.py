@@ -129,7 +129,7 @@ def propagate_counts(lattice, gathered):
 
 
 @inlined
-def collect_counts(s, length, chain, kinds, rows, belief, holds, sums, gradient):
+def collect_counts(s, length, chain, kinds, bindings, rows, belief, holds, sums, gradient):
     """Adds the counts of states of sequence s to sums and gradient, run by run; `belief` is 0 afterwards."""
     width = chain.width
     sum_states(length, chain, belief, sums)
@@ -140,6 +140,6 @@ def collect_counts(s, length, chain, kinds, rows, belief, holds, sums, gradient)
             holds[BELIEF, t] = False
             t += 1
         if t > begin:
-            scatter_rows(s, begin, t, chain, kinds, rows, belief, gradient)
+            scatter_rows(s, begin, t, chain, kinds, bindings, rows, belief, gradient)
             belief[begin * width : t * width] = 0.0
         t += 1

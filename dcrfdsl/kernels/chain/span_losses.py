@@ -224,11 +224,11 @@ def chain_competitors(first, last, chain, problem, weights, labelling, judging, 
         right.loss[s] = _judge_spans(s, judging, lattice, gathered, soft)
         if np.isnan(right.loss[s]):
             status[s] = IMPOSSIBLE
-        collect_counts(s, length, chain, kinds, rows, belief, holds, right.sums, right.gradient)
+        collect_counts(s, length, chain, kinds, bindings, rows, belief, holds, right.sums, right.gradient)
         if judging.find_false and best_competitor(lattice, other):
             gathered = GatheredCounts(into, gone, along, belief, wrong.sums.pair, holds)
             wrong.loss[s] = _judge_false_segments(judging, lattice, other, gathered, soft)
-            collect_counts(s, length, chain, kinds, rows, belief, holds, wrong.sums, wrong.gradient)
+            collect_counts(s, length, chain, kinds, bindings, rows, belief, holds, wrong.sums, wrong.gradient)
 
 
 # chains whose moves have scores of their own at each position ---------------------------------------------------------

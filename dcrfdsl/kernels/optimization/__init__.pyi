@@ -35,4 +35,5 @@ from .labelling_counts import (
     bias_of_cells as bias_of_cells,
     count_labellings as count_labellings,
     list_differences as list_differences,
+    subtract_labellings as subtract_labellings,
 )

@@ -40,6 +40,56 @@ def count_labellings(first, last, shapes, kinds, bindings, rows, labellings, off
                 scatter_gradient(s, shapes, kinds, bindings, rows, belief, expected, gradient)
 
 
+@inner
+def _is_entry(e, at, k, kinds, bindings):
+    """Whether the entry e of a run of features is, or holds, the entry `at` of a table of kind k."""
+    inverse = kinds.inverse_off[k]
+    if inverse == -1:
+        return bindings.entry[e] == at
+    if inverse >= 0:
+        return kinds.inverse[inverse + bindings.entry[e]] == at
+    lists = -2 - inverse  # a state of a view is several entries
+    view_state = lists + bindings.entry[e]
+    for c in range(lists + kinds.inverse[view_state], lists + kinds.inverse[view_state + 1]):
+        if kinds.inverse[c] == at:
+            return True
+    return False
+
+
+@kernel
+def subtract_labellings(first, last, problem, potentials, labelling, score, expected, gradient):
+    """Writes Σ log φ of a labelling of each sequence to `score` [S], and subtracts its counts, from `expected` [shared
+    cells] and `gradient` [W]. It looks at one entry of each table. Rows are not packed.
+    """
+    shapes, kinds, bindings, rows = problem
+    weights, log_base = potentials.weights, potentials.log_base
+    for s in range(first, last):
+        g, labels, found = rows.shape[s], labelling.value[labelling.off[s] :], 0.0
+        for f in range(shapes.fac_off[g], shapes.fac_off[g + 1]):
+            k, at = shapes.fac_kind[f], entry_of(f, shapes, shapes.var_off[g], labels)
+            if shapes.fac_table[f] < shapes.local_start:
+                expected[shapes.fac_table[f] + at] -= 1.0
+                found += log_base[shapes.fac_table[f] + at]
+                continue
+            found += log_base[kinds.base[k] + at]
+            if kinds.has_bias[k]:
+                expected[kinds.base[k] + at] -= 1.0
+            row = rows.first_row[kinds.feature_set[k], s] + shapes.fac_anchor[f]
+            valued = len(rows.value) > 0
+            for i in range(rows.row_off[row], rows.row_off[row + 1]):
+                run = kinds.run_base[k] + rows.feature[i]
+                begin, end = bindings.run_off[run], bindings.run_off[run + 1]
+                x = rows.value[i] if valued else 1.0
+                if begin + at < end and bindings.entry[begin + at] == at and kinds.inverse_off[k] == -1:
+                    begin, end = begin + at, begin + at + 1  # a run of all entries
+                for e in range(begin, end):
+                    if _is_entry(e, at, k, kinds, bindings):
+                        found += x * weights[bindings.num_bias + e]
+                        if not kinds.fixed[k]:
+                            gradient[bindings.num_bias + e] -= x
+        score[s] = found
+
+
 class Tally(NamedTuple):
     """Feature counts by weight, and the list of weights that have been counted."""
 
@@ -80,22 +130,12 @@ def _count_factor(s, f, at, amount, problem, bias_of, tally, n):
     if shapes.fac_table[f] < shapes.local_start or kinds.fixed[k]:
         return n
     row = rows.first_row[kinds.feature_set[k], s] + shapes.fac_anchor[f]
-    inverse, valued = kinds.inverse_off[k], len(rows.value) > 0
+    valued = len(rows.value) > 0
     for i in range(rows.row_off[row], rows.row_off[row + 1]):
         run = kinds.run_base[k] + rows.feature[i]
         x = amount * rows.value[i] if valued else amount
         for e in range(bindings.run_off[run], bindings.run_off[run + 1]):
-            is_here = False
-            if inverse == -1:
-                is_here = bindings.entry[e] == at
-            elif inverse < -1:  # a state of a view is several entries
-                lists = -2 - inverse
-                view_state = lists + bindings.entry[e]
-                for c in range(lists + kinds.inverse[view_state], lists + kinds.inverse[view_state + 1]):
-                    is_here |= kinds.inverse[c] == at
-            else:
-                is_here = kinds.inverse[inverse + bindings.entry[e]] == at
-            if is_here:
+            if _is_entry(e, at, k, kinds, bindings):
                 n = _count(bindings.num_bias + e, x, tally, n)
     return n
 

@@ -50,7 +50,7 @@ def padded(size: int) -> int:
 def aligned_zeros(size: int) -> Floats:
     """Zeros that begin on a cache line; otherwise vectors would straddle two."""
     buffer = np.zeros(8 * size + CACHE_LINE, np.uint8)
-    start = -buffer.ctypes.data % CACHE_LINE
+    start = -buffer.__array_interface__["data"][0] % CACHE_LINE
     return buffer[start : start + 8 * size].view(np.float64)
 
 

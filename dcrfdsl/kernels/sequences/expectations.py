@@ -183,7 +183,7 @@ def score_labellings(first, last, problem, potentials, labelling, score):
     copy_run(log_base, 0, shapes.local_start, logs)
     for s in range(first, last):
         sequence_labels = labelling.value[labelling.off[s] : labelling.off[s + 1]]
-        if sequence_labels.min() < 0:
+        if len(sequence_labels) > 0 and sequence_labels.min() < 0:
             score[s] = np.nan
             continue
         fill_tables(s, shapes, kinds, bindings, rows, weights, log_base, logs)

@@ -20,6 +20,7 @@ from .log_tables import (
     highest as highest,
     local_gradient as local_gradient,
     local_tables as local_tables,
+    move_features as move_features,
     scatter_gradient as scatter_gradient,
     shared_peaks as shared_peaks,
 )
