@@ -30,6 +30,20 @@ with needed("spacy"):
 _CONFIDENCE = "confidence"  # the extension of spans and tokens
 
 
+def _kept_as(place: str) -> str:
+    return f"{_CONFIDENCE} {place!r} "
+
+
+def _key_of(span: Span) -> tuple[str, str, int, int]:
+    """Where its probability is in `doc.user_data`: spaCy's form of a key, but one for each type and id of spans."""
+    return "._.", _kept_as(span.id_) + span.label_, span.start_char, span.end_char
+
+
+def _confidence_of(span: Span) -> float | None:
+    found: float | None = span.doc.user_data.get(_key_of(span))
+    return found
+
+
 class SpacyTagger(Pipe):
     """A model as a component of a spaCy pipeline. Made by `nlp.add_pipe("dcrfdsl", config={"model": "ner.model"})`.
 
@@ -42,7 +56,8 @@ class SpacyTagger(Pipe):
         an extension of tokens. By default the first label with segments is `ents`, others are `spans`, labels
         called `tag` and `pos` are what they say, and the rest extensions of their names.
     confidence: whether `span._.confidence` of each segment and `token._.confidence` of each token are computed:
-        probabilities of the model, of tokens by label where it has several.
+        probabilities of the model, of tokens by label where it has several. Spans of another type have None, and
+        those in `doc.spans` bear the label as their `id_`.
 
     Sentences are those that spaCy has set, else the document. What `ents` held before is replaced.
     """
@@ -82,9 +97,9 @@ class SpacyTagger(Pipe):
         self._columns = TokenColumns.of(model.spec, self.columns)
         self._places = self._places_of(model)
         self._places.declare()
-        for kind in (Span, Token):
-            if not kind.has_extension(_CONFIDENCE):
-                kind.set_extension(_CONFIDENCE, default=None)
+        Span.set_extension(_CONFIDENCE, getter=_confidence_of, force=True)
+        if not Token.has_extension(_CONFIDENCE):
+            Token.set_extension(_CONFIDENCE, default=None)
         self._model = model
 
     def _places_of(self, model: TrainedModel) -> LabelPlaces:
@@ -179,9 +194,13 @@ class SpacyTagger(Pipe):
                     doc.set_ents(of_doc[id(doc)])
                 else:
                     doc.spans[label] = of_doc[id(doc)]
+                before = _kept_as("" if self._places.places[label] == "ents" else label)
+                for key in [key for key in doc.user_data if isinstance(key, tuple) and len(key) == 4]:
+                    if str(key[1]).startswith(before):
+                        del doc.user_data[key]
         if self.confidence:
             for _, span, probability in spans:
-                span._.set(_CONFIDENCE, probability)
+                span.doc.user_data[_key_of(span)] = probability
 
     def _labelled(
         self, model: TrainedModel, sentences: Sequence[Sentence], threads: int | None
@@ -223,7 +242,8 @@ class SpacyTagger(Pipe):
             for n, (first, last, kind) in enumerate(zip(*(each.tolist() for each in found), strict=True)):
                 if first in allowed:
                     doc, end = tokens[first].doc, tokens[last].i + 1
-                    span = Span(doc, tokens[first].i, end, label=types[kind])
+                    mine = "" if self._places.places[label] == "ents" else label
+                    span = Span(doc, tokens[first].i, end, label=types[kind], span_id=mine)
                     spans.append((label, span, 1.0 if shares is None else float(shares[n])))
         return spans
 

@@ -9,10 +9,10 @@ Tokens of white space, which data in columns never have, are no part of it. Not 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeAlias
 
-from ..data import Corpus, corpus_from_rows, remarked
+from ..data import Corpus, InternedColumn, corpus_from_rows, remarked
 from ..foundation import Diagnostic, data_error, did_you_mean, needed, quoted_names, spelling_remedy, warn_of
 from ..semantics import ModelSpec, has_segments, read_columns, unread_columns
 from ..syntax import Column, Scheme
@@ -187,11 +187,13 @@ class LabelPlaces:
             token._.set(place[2:], state)
 
     def read(self, label: str, sentence: Sentence) -> list[str]:
-        """The label of each token of a sentence; of spans in IOB2."""
+        """The label of each token of a sentence; of spans in IOB2, and `_` where spaCy knows of no entities."""
         place = self.places[label]
-        if place in ("ents", "spans"):
-            spans = sentence.doc.ents if place == "ents" else sentence.doc.spans.get(label, ())
-            return _marks(spans, sentence.tokens)
+        if place == "ents":
+            marks = _marks(sentence.doc.ents, sentence.tokens)
+            return [mark if token.ent_iob else "_" for token, mark in zip(sentence.tokens, marks, strict=True)]
+        if place == "spans":
+            return _marks(sentence.doc.spans.get(label, ()), sentence.tokens)
         return list(map(str, map(_reader(place), sentence.tokens)))
 
 
@@ -250,8 +252,10 @@ def corpus_from_docs(
     columns: attributes of tokens by column, as in the config of the component; by default those of the same names.
     labels: of each label where it is: `ents`, `spans` (of the label's name), `tag`, `pos`, or `_.NAME`.
 
-    Segments are marked as the label's scheme says. Lines are numbers of sentences. Raises DcrfError for a column that
-    no attribute gives, and for a label that its place cannot hold.
+    Segments are marked as the label's scheme says. A token whose entity is missing (`token.ent_iob` is 0), as all are
+    in a document without annotation, has the label's mark for `missing`, and is a DcrfError without such. Lines are
+    numbers of sentences. Raises DcrfError for a column that no attribute gives, and for a label that its place cannot
+    hold.
 
     >>> import spacy
     >>> doc = spacy.blank("en")("9 Bath Lane")
@@ -275,4 +279,22 @@ def corpus_from_docs(
     for label in spec.labels:
         if isinstance(label.domain, Scheme) and label.domain.name != "bio":
             corpus = remarked(corpus, label.name, label.domain.name)
+        if places.places[label.name] == "ents":
+            corpus = _with_missing(corpus, label.name, label.missing, sentences)
     return corpus
+
+
+def _with_missing(corpus: Corpus, label: str, mark: str | None, sentences: Sequence[Sentence]) -> Corpus:
+    """The corpus with the template's mark where an entity is missing. DcrfError if there is none."""
+    column = corpus.columns[label]
+    missing = [(n, token) for n, one in enumerate(sentences, 1) for token in one.tokens if not token.ent_iob]
+    if not missing:
+        return corpus
+    if mark is None:
+        number, token = missing[0]
+        message = f"in sentence {number} it is not known whether `{token.text}` is in an entity: nothing has set this"
+        remedy = f'annotate it, by `doc.set_ents(…)`, or declare `label {label} in bio(…) with missing = "?"`'
+        raise data_error("bad-argument", message, help=remedy)
+    assert isinstance(column, InternedColumn)
+    values = [mark if value == "_" else value for value in column.values]
+    return replace(corpus, columns={**corpus.columns, label: replace(column, values=values)})

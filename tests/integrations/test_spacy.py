@@ -214,6 +214,29 @@ def test_confidence_is_kept_with_a_document(path: str) -> None:
     assert [token._.confidence for token in again] == [token._.confidence for token in doc]
 
 
+def test_a_probability_is_that_of_a_type_in_a_place(path: str, tmp_path: Path) -> None:
+    """Two components mark the same words, one with other types, one in `doc.spans`."""
+    text = "9 Bath Lane, Oxford"
+    alone = pipeline(path)(text)
+    rows = [list(zip(w.split(), p.split(), strict=True)) for w, p in SENTENCES]
+    other = ADDRESS.replace("variance = 1)", "variance = 9)")
+    trained(other, rows).save(tmp_path / "surer")
+    nlp = pipeline(path)
+    nlp.add_pipe("dcrfdsl", name="surer", config={"model": str(tmp_path / "surer"), "labels": {"part": "spans"}})
+    both = nlp(text)
+    assert segments(both) == segments(alone)
+    sure = {(one.text, one.label_): one._.confidence for one in both.spans["part"]}
+    assert all(sure[text, kind] > p + 0.01 for text, kind, p in segments(both)) and len(sure) == 2
+    joined = Doc.from_docs([both, both])
+    assert segments(joined) == segments(both) * 2
+    ruler = nlp.add_pipe("entity_ruler", config={"overwrite_ents": True})
+    ruler.add_patterns([{"label": "CITY", "pattern": "Oxford"}])
+    assert [(ent.label_, ent._.confidence is None) for ent in nlp(text).ents] == [("STREET", False), ("CITY", True)]
+    unsure = nlp.get_pipe("dcrfdsl")
+    unsure.confidence = False
+    assert [ent._.confidence for ent in unsure(both).ents] == [None, None]
+
+
 def test_spacy_evaluates_what_is_set(kind: None, path: str, tmp_path: Path) -> None:
     nlp = pipeline(path)
     gold = nlp.make_doc("9 Bath Lane, Oxford in Oxford")
@@ -313,6 +336,24 @@ def test_annotated_documents_are_training_data(scheme: str, tmp_path: Path) -> N
     }
     assert [part.text(t) for t in range(corpus.num_tokens)] == marks[scheme].split()
     assert corpus.sentence_off.tolist() == [0, 5, 7]
+
+
+@pytest.mark.parametrize("scheme", ["bio", "bioes", "iob1"])
+def test_an_entity_that_is_missing_is_a_missing_label(scheme: str) -> None:
+    nlp = spacy.blank("en")
+    doc = nlp("9 Bath Lane Oxford")
+    template = ADDRESS.replace("bio(STREET, TOWN)", f'{scheme}(STREET, TOWN) with missing = "?"')
+    bare = corpus_from_docs([doc], load_text(template)).columns["part"]
+    assert [bare.text(t) for t in range(4)] == ["?"] * 4
+    doc.set_ents([Span(doc, 3, 4, "TOWN")], missing=[doc[0:2]], default="outside")
+    part = corpus_from_docs([doc], load_text(template)).columns["part"]
+    town = {"bio": "B-TOWN", "bioes": "S-TOWN", "iob1": "I-TOWN"}[scheme]
+    assert [part.text(t) for t in range(4)] == ["?", "?", "O", town]
+    fit(load_text(template), corpus_from_docs([doc], load_text(template)))
+    with pytest.raises(DcrfError, match=r"(?s)in sentence 1 .* whether `9` is in an entity.*with missing = "):
+        corpus_from_docs([doc], load_text(ADDRESS))
+    with pytest.raises(DcrfError, match=r"not known whether `9`"):
+        corpus_from_docs([nlp("9 Bath")], load_text(ADDRESS))
 
 
 def test_what_a_component_writes_reads_back(path: str, model: TrainedModel) -> None:
