@@ -9,6 +9,7 @@ pipeline (`transformers_pipeline`), learning moves (`training`).
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple, TypeAlias
@@ -28,8 +29,9 @@ from ..foundation import (
 )
 from ..inference import Workers
 from ..model import Prediction, Predictor, TrainedModel
-from ..semantics import has_segments, load_text, read_columns, split_mark, split_state, unread_columns
-from ..training import Template, fit
+from ..semantics import Resolved, has_segments, load_text, read_columns, split_mark, split_state, unread_columns
+from ..syntax import Scheme
+from ..training import Template, as_resolved, fit
 
 Names: TypeAlias = Mapping[int, str] | Mapping[str, str] | Sequence[str]
 Units: TypeAlias = list[list[int]]  # of each word, the numbers of its pieces
@@ -70,7 +72,8 @@ class Decoder:
 
     template: that adds the logits by `offset`: in any form that `dcrfdsl.fit` takes, if it learns nothing, or a
         `TrainedModel`. By default one is made of `id2label`: it adds the logits and allows the moves of the scheme.
-    id2label: the label of each logit, as `model.config.id2label`: marks of `bio`, `bioes`, `bilou` or `bmes` and `O`,
+    id2label: the label of each logit, as `model.config.id2label`; needed unless a template lists its states itself,
+        `label tag in {O, B-PER, I-PER}`. Without a template: marks of `bio`, `bioes`, `bilou` or `bmes` and `O`,
         or types alone, of which each run is a segment. What has no mark beside labels with marks is left out, which is
         a DcrfWarning.
     pieces: whose scores a word has, where `word_ids` tells the pieces of words: of the `first` one, as most networks
@@ -78,7 +81,7 @@ class Decoder:
     threads: to compute with; by default `DCRFDSL_THREADS`, else all cores.
     model: the `TrainedModel`, which can be saved, calibrated and explained.
 
-    Raises DcrfError for labels that are not the states of the template.
+    Raises DcrfError for labels that are not the states of the template, and for other arguments that do not fit.
 
     >>> import numpy as np
     >>> from dcrfdsl.transformers import Decoder
@@ -102,19 +105,23 @@ class Decoder:
         if pieces not in PIECES:
             message = f"`{pieces}` is no way to make scores of words"
             raise data_error("unknown-method", message, help=f"the ways are {_few(tuple(PIECES))}")
-        self._pieces = PIECES[pieces]
+        self._pieces = pieces
         self._threads = threads
         names = None if id2label is None else _names(id2label)
         if isinstance(template, TrainedModel):
             self.model = template
         elif template is not None:
-            self.model = fit(template, threads=threads)
+            self.model = fit(_as_template(template), threads=threads)
         elif names is not None:
             self.model = fit(load_text(_template_of(names), "<id2label>"), threads=threads)
         else:
             raise TypeError("`Decoder` takes a template, or `id2label`, or both")
         self._label, self._column, self._words = _columns_of(self.model)
         self._states = self.model.states[self._label]
+        if names is None and isinstance(self.model.spec.labels[0].domain, Scheme):
+            message = f"the scheme of `{self._label}` puts its states in an order of its own: {_few(self._states)}"
+            remedy = "name the label of each logit: `Decoder(…, id2label=model.config.id2label)`"
+            raise data_error("bad-argument", message, help=remedy)
         self.names = self._states if names is None else names
         self._state_of = [_state_of(name, self._states) for name in self.names]
         self._found = [state for state in self._states if state in self._state_of]
@@ -214,7 +221,7 @@ class Decoder:
         return self._corpus(self._scores_of(batch), self._batch_words(words, batch), gold)
 
     def _scores_of(self, batch: _Batch) -> list[Floats]:
-        if batch.is_plain and self._pieces is PIECES["first"]:
+        if batch.is_plain and self._pieces == "first":
             return batch.logits
         return [self.word_scores(*of_text) for of_text in zip(batch.logits, batch.units(), strict=True)]
 
@@ -233,9 +240,11 @@ class Decoder:
         logits: [T, K] of the pieces of a text.
         units: of each word the numbers of its pieces.
         """
-        if self._pieces is PIECES["first"]:
+        if self._pieces == "first":
             return logits[[unit[0] for unit in units]].reshape(len(units), logits.shape[1])
-        return np.array([self._pieces(logits[unit]) for unit in units], np.float64).reshape(len(units), logits.shape[1])
+        return np.array([PIECES[self._pieces](logits[unit]) for unit in units], np.float64).reshape(
+            len(units), logits.shape[1]
+        )
 
     def segments(self, scores: Sequence[Floats], words: Sequence[Sequence[str]]) -> list[list[FoundSegment]]:
         """The segments of each text, from left to right.
@@ -382,6 +391,8 @@ class _Batch(NamedTuple):
 
 def _array(values: Any) -> Floats:
     """An array of floats from an array, nested lists, or a tensor of torch, on any device and of any precision."""
+    if hasattr(values, "logits"):
+        raise data_error("bad-argument", "`logits` is the whole output of a network", help="pass its `.logits`")
     detach = getattr(values, "detach", None)
     return np.asarray(values if detach is None else detach().cpu().double().numpy(), np.float64)
 
@@ -394,6 +405,9 @@ def _places(text: Any, word_ids: Any, offsets: Any, units: Units) -> tuple[str, 
             raise data_error("bad-argument", "the texts are lists of words", help="pass `word_ids`, or the texts")
         ends = np.cumsum([len(word) + 1 for word in text])  # joined by spaces
         words = [int(word_ids[unit[0]]) for unit in units]
+        if words and max(words) >= len(text):
+            message = f"`word_ids` has word {max(words)}, from 0, and a text is a list of {len(text)} words"
+            raise data_error("bad-argument", message, help="give the words that the tokenizer has split")
         return " ".join(text), [(int(ends[w]) - len(text[w]) - 1, int(ends[w]) - 1) for w in words]
     if offsets is None:
         message = "without `offset_mapping` it is not known where in the text a piece is"
@@ -409,8 +423,23 @@ def _answer(found: FoundSegment, text: str, start: int, end: int) -> dict[str, A
 # labels and templates -------------------------------------------------------------------------------------------------
 
 
+def _as_template(template: Template) -> Resolved:
+    """TypeError or DcrfError where it is none, or names a model file."""
+    if isinstance(template, str | os.PathLike) and os.fspath(template).endswith(".model"):
+        message = f"`{template}` is a model file, and `Decoder` takes the path of a template"
+        raise data_error("bad-argument", message, help=f"load it: `Decoder(dcrfdsl.load({os.fspath(template)!r}), …)`")
+    return as_resolved(template, "template")
+
+
 def _names(id2label: Names) -> tuple[str, ...]:
     """The names in the order of the logits. DcrfError unless these are numbered 0, 1, … and differ."""
+    values = list(id2label.values()) if isinstance(id2label, Mapping) else id2label
+    if isinstance(id2label, Mapping) and not all(str(number).isdecimal() for number in id2label):
+        remedy = "give `model.config.id2label`; of `label2id`: `{number: name for name, number in label2id.items()}`"
+        raise data_error("bad-argument", "`id2label` names numbers, expected the label of each number", help=remedy)
+    if isinstance(values, list | tuple) and not all(isinstance(name, str) for name in values):
+        remedy = "name the label of each logit, as `B-PER`"
+        raise data_error("bad-argument", "`id2label` has labels that are no texts", help=remedy)
     if isinstance(id2label, Mapping):
         by_number = {int(number): name for number, name in id2label.items()}
         if sorted(by_number) != list(range(len(by_number))):
@@ -447,7 +476,7 @@ def _template_of(names: Sequence[str]) -> str:
         scheme = fits[0] if fits and begun == {*types} else "iob1"
     if not types:
         raise data_error("bad-argument", f"`id2label` has no type of segments: {_few(names)}", help="as `B-PER`")
-    listed = ", ".join(map(json_text, types))
+    listed = ", ".join(json_text(kind, ensure_ascii=False) for kind in types)
     data = "data jsonl(logits: scores(tag), tag)"
     return f"{data}\nlabel tag in {scheme}({listed})\nclique tag: offset(logits)\n"
 

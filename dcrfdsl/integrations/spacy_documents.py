@@ -269,7 +269,11 @@ def corpus_from_docs(
     refuse_unknown(labels or {}, list(usual), "label")
     places = LabelPlaces({**usual, **(labels or {})})
     read = TokenColumns.of(spec, columns or {})
-    sentences = sentences_of(docs)
+    listed = [] if isinstance(docs, Doc) else list(docs)
+    if isinstance(docs, Doc) or not all(isinstance(doc, Doc) for doc in listed):
+        remedy = "`[doc]` for one; of examples `[example.reference for example in examples]`"
+        raise data_error("bad-argument", "`docs` are no documents of spaCy, expected an iterable of `Doc`", help=remedy)
+    sentences = sentences_of(listed)
     rows = read.rows(sentences)
     for row, sentence in zip(rows, sentences, strict=True):
         row |= {column: ["_"] * len(sentence.tokens) for column in unread_columns(spec)}

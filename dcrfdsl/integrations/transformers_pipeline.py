@@ -23,7 +23,8 @@ _LEAST = np.finfo(np.float64).tiny  # a probability that the network has rounded
 class SegmentPipeline(TokenClassificationPipeline):
     """A `TokenClassificationPipeline` whose segments are legal, and whose scores are probabilities of segments.
 
-    decoder: a `Decoder`; by default one of the network's `id2label`.
+    decoder: a `Decoder`; by default one of the network's `id2label`. DcrfError if its labels are others, or in another
+        order.
 
     It is made and called as its base class is, or by `pipeline("token-classification", …)` with
     `pipeline_class=SegmentPipeline`. `aggregation_strategy` is `first` if nothing else is asked for; `average` and
@@ -33,7 +34,11 @@ class SegmentPipeline(TokenClassificationPipeline):
 
     def __init__(self, *arguments: Any, decoder: Decoder | None = None, **others: Any):
         super().__init__(*arguments, **others)
-        self.decoder = Decoder(id2label=self.model.config.id2label) if decoder is None else decoder
+        names = self.model.config.id2label
+        self.decoder = Decoder(id2label=names) if decoder is None else decoder
+        if list(self.decoder.names) != (of_network := [names[number] for number in sorted(names)]):
+            message = f"the decoder has the labels {', '.join(self.decoder.names)}, the network {', '.join(of_network)}"
+            raise data_error("bad-argument", message, help="make it with `id2label=model.config.id2label`")
 
     def postprocess(
         self,

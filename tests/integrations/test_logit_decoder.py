@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Iterator, Sequence
 from itertools import pairwise, product
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -124,11 +127,30 @@ def test_labels_without_a_mark_beside_marks_are_left_out() -> None:
 
 
 def test_types_of_any_characters_are_states() -> None:
-    names = ("O", "B-credit card", "I-credit card", 'B-"}\\', 'I-"}\\', "B-in", "I-in")
-    logits = np.full((5, 7), -9.0)
-    logits[range(5), [1, 2, 3, 4, 5]] = 9.0
-    found = Decoder(id2label=names)(logits, list("abcde"), word_ids=range(5))
-    assert [one["entity_group"] for one in found] == ["credit card", '"}\\', "in"]
+    names = (
+        "O",
+        "B-credit card",
+        "I-credit card",
+        'B-"}\\',
+        'I-"}\\',
+        "B-in",
+        "I-in",
+        "B-Größe",
+        "I-Größe",
+        "B-人",
+        "I-人",
+    )
+    logits = np.full((8, 11), -9.0)
+    logits[range(8), [1, 2, 3, 4, 5, 7, 8, 9]] = 9.0
+    found = Decoder(id2label=names)(logits, list("abcdefgh"), word_ids=range(8))
+    assert [one["entity_group"] for one in found] == ["credit card", '"}\\', "in", "Größe", "人"]
+
+
+@pytest.mark.parametrize("pieces", ["first", "average", "max"])
+def test_a_decoder_can_be_pickled(pieces: str) -> None:
+    decode, logits = Decoder(id2label=BIO, pieces=pieces), random_logits(9, BIO, seed=7)
+    again = pickle.loads(pickle.dumps(decode))
+    assert again.labels(logits, word_ids=WORD_IDS) == decode.labels(logits, word_ids=WORD_IDS)
 
 
 # pieces of words ------------------------------------------------------------------------------------------------------
@@ -256,6 +278,8 @@ REFUSED: dict[str, tuple[Any, str]] = {
         r"(?s)without `offset_mapping`.*return_offsets_mapping",
     ),
     "words": (lambda d: d(THREE, ["a", "b", "c"]), r"(?s)texts are lists of words.*`word_ids`"),
+    "words too few": (lambda d: d(THREE, ["a"], word_ids=[0, 0, 1]), r"`word_ids` has word 1, .* a list of 1 words"),
+    "output": (lambda d: d.labels(SimpleNamespace(logits=THREE)), r"(?s)whole output of a network.*`.logits`"),
     "not a number": (lambda d: d.labels(np.full((1, 5), np.nan)), r"nan"),
 }
 
@@ -273,6 +297,9 @@ def test_arguments_that_do_not_fit_are_one_error(case: str) -> None:
         ({0: "O", 2: "B-X"}, None, r"numbers 0, 2, expected 0, 1"),
         (["O", "B-X", "O"], None, r"has `O` twice"),
         (["O"], None, r"no type of segments"),
+        ({"O": 0, "B-X": 1}, None, r"(?s)`id2label` names numbers.*for name, number in label2id"),
+        ([0, 1], None, r"labels that are no texts"),
+        (None, LEARNED.replace("clique tag[-1], tag: bias\n", ""), r"(?s)an order of its own: `B-PER`.*id2label="),
         (
             ["O", "B-ORG", "I-ORG"],
             LEARNED.replace("clique tag[-1], tag: bias\n", ""),
@@ -291,6 +318,20 @@ def test_a_decoder_needs_labels_or_a_template() -> None:
         Decoder()
     with pytest.raises(DcrfError, match=r"(?s)`mean` is no way .* `first`, `average`, `max`"):
         Decoder(id2label=BIO, pieces="mean")
+
+
+def test_an_order_that_a_template_lists_is_taken() -> None:
+    listed = "data jsonl(logits: scores(tag), tag)\nlabel tag in {O, B-X, I-X}\nclique tag: offset(logits)"
+    decode = Decoder(load_text(listed))
+    assert decode.labels(np.eye(3)) == list(decode.names) == ["O", "B-X", "I-X"]
+
+
+def test_a_model_file_is_no_template(tmp_path: Path) -> None:
+    Decoder(id2label=BIO).model.save(tmp_path / "tags.model")
+    with pytest.raises(DcrfError, match=r"(?s)tags.model` is a model file.*Decoder\(dcrfdsl.load\("):
+        Decoder(tmp_path / "tags.model", BIO)
+    with pytest.raises(TypeError, match="`template`"):
+        Decoder(3, BIO)  # type: ignore[arg-type]
 
 
 def test_scores_that_no_legal_labelling_fits_are_a_warning() -> None:

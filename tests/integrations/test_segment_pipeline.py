@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import random
 from collections.abc import Iterator
 from typing import Any
@@ -156,7 +157,15 @@ def test_labels_are_legal_where_those_of_the_library_are_not(network: Any, token
 
 def test_a_decoder_of_ones_own_is_used(network: Any, tokenizer: Any) -> None:
     decode = Decoder(id2label=network.config.id2label)
-    assert pipeline(network, tokenizer, decoder=decode).decoder is decode
+    ours = pipeline(network, tokenizer, decoder=decode)
+    assert ours.decoder is decode
+    assert pickle.loads(pickle.dumps(ours))(TEXTS[0]) == ours(TEXTS[0])
+
+
+@pytest.mark.parametrize("names", [LABELS[::-1], LABELS[:3]], ids=["order", "number"])
+def test_a_decoder_of_other_labels_is_refused(names: tuple[str, ...], network: Any, tokenizer: Any) -> None:
+    with pytest.raises(DcrfError, match=r"the decoder has the labels .*, the network O, B-PER, I-PER, B-LOC, I-LOC"):
+        pipeline(network, tokenizer, decoder=Decoder(id2label=names))
 
 
 def test_lists_of_words_and_many_texts(network: Any, tokenizer: Any) -> None:

@@ -360,6 +360,10 @@ def test_what_a_component_writes_reads_back(path: str, model: TrainedModel) -> N
     docs = list(pipeline(path, "sentencizer").pipe(TEXTS))
     corpus = corpus_from_docs(docs, model.spec)
     assert model.evaluate(corpus)["segments(part).f1"] == 1.0
+    example = Example.from_dict(docs[0], {"entities": []})
+    for wrong in (docs[0], ["9 Bath"], [example]):
+        with pytest.raises(DcrfError, match=r"(?s)`docs` are no documents of spaCy.*example.reference"):
+            corpus_from_docs(wrong, model.spec)  # type: ignore[arg-type]
     with pytest.raises(DcrfError, match="no label `prt`"):
         corpus_from_docs(docs, model.spec, labels={"prt": "tag"})
 
