@@ -69,6 +69,8 @@ def texts_of(body: bytes) -> list[str]:
     texts = content.get("texts") if isinstance(content, dict) else None
     if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
         raise HTTPException(400, 'expected {"texts": ["…", …]}')
+    if any("\ud800" <= character <= "\udfff" for text in texts for character in text):
+        raise HTTPException(400, "a text has half of a surrogate pair, which is no character")
     if len(texts) > MOST_TEXTS or sum(map(len, texts)) > MOST_CHARACTERS:
         raise HTTPException(413, f"a request holds at most {MOST_TEXTS:,} texts, and {MOST_CHARACTERS:,} characters")
     return texts

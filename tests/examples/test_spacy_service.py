@@ -56,6 +56,7 @@ def test_entities_are_those_of_the_model(client: Any, model: TrainedModel) -> No
         (b'["a"]', 400, "expected"),
         (b'{"texts": "a"}', 400, "expected"),
         (b'{"texts": [1]}', 400, "expected"),
+        (b'{"texts": ["Bath \\ud83d"]}', 400, "half of a surrogate pair"),
         (b'{"texts": ["' + b"a" * 100_001 + b'"]}', 413, "at most 1,000 texts"),
     ],
 )
