@@ -19,6 +19,8 @@ def check_states(template: ScoredTemplate, states: Mapping[str, Sequence[str]] |
     """That labels have these states, in this order; by label, or of the only one."""
     if states is None:
         return
+    if isinstance(states, Mapping) and all(isinstance(number, int) for number in states):  # as `id2label`
+        states = [str(states[number]) for number in sorted(states)]
     if not isinstance(states, Mapping):
         if len(template.labels) > 1:
             raise ValueError(f"`states` are by label: the labels are {', '.join(template.labels)}")
@@ -35,7 +37,8 @@ def check_states(template: ScoredTemplate, states: Mapping[str, Sequence[str]] |
             at = next(n for n, (one, other) in enumerate(zip(given, own, strict=True)) if one != other)
             raise ValueError(
                 f"the states of `{label}` are in another order: {at} is {given[at]!r} for you, and {own[at]!r} in the "
-                f"template; reorder the outputs of the net, or declare `label {label} in {{{', '.join(given)}}}`"
+                f"template; reorder the outputs of the net, or declare `label {label} in {{{', '.join(given)}}}`, "
+                "which has no rules of a scheme such as `bio`"
             )
         raise ValueError(f"`{label}` has the states {', '.join(own)} in the template, and {', '.join(given)} for you")
 
@@ -109,7 +112,7 @@ def check_codes(template: ScoredTemplate, label: str, codes: Ints) -> None:
     count = len(template.states[label])
     wrong = codes[(codes < -1) | (codes >= count)]
     if len(wrong):
-        raise ValueError(f"`{label}` has the codes 0 to {count - 1}, and -1 for unknown: found {wrong[0]}")
+        raise ValueError(f"`{label}` has the codes 0 to {count - 1}, and -1 for unknown, not -100: found {wrong[0]}")
 
 
 def check_possible(log_p: Floats) -> None:

@@ -20,6 +20,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -38,6 +39,7 @@ from ..training import Template, as_resolved, assemble
 
 Arrays = list[Floats]  # the weights, then the scores of each table
 WITHOUT_LOSS = ("hmm", "adaboost", "induce", "rescale")
+IN_PIECES = ("piecewise", "memm", "pseudolikelihood", "pwpl", "bidirectional")  # of cliques that have weights
 MOST_BATCHES = 32  # that are kept bound, by their lengths
 MOST_RUNS = 8  # that threads share; the same for any number of them, and so are the sums
 WORK_OF_RUN = 2**20  # entries of tables, about: in a run of fewer a thread would gain less than its start costs
@@ -102,6 +104,10 @@ class ScoredTemplate:
         if not self.inputs:
             message = "a layer is given scores, and the template has no `offset(COLUMN)`"
             raise data_error("not-scores", message, help="declare a column of them, as in `logits: scores(LABEL)`")
+
+    def __getstate__(self) -> dict[str, Any]:
+        """All but what is bound, which a copy binds anew."""
+        return {**self.__dict__, "_batches": {}, "_binders": {}}
 
     @property
     def num_weights(self) -> int:
@@ -491,6 +497,9 @@ def _criterion_settings(template: ScoredTemplate, criterion: str) -> TrainSettin
     if method in WITHOUT_LOSS:
         message = f"`{method}` is no sum over sentences of a function of scores, so a layer has no such loss"
         raise data_error("no-loss", message, help="take `likelihood`, `perceptron`, `hmsvm`, `marginal` or `mce`")
+    if method in IN_PIECES:
+        message = f"`{method}` trains in pieces, of which scores of a net are no part, so a layer has no such loss"
+        raise data_error("no-loss", message, help="take `likelihood`; `fit` trains in pieces, with scores in its data")
     resolved = replace(template.resolved, spec=template.spec.model_copy(update={"stages": stages}))
     check_or_raise(resolved)
     return stage_settings(resolved.require(unchecked=True), stages[0].label)

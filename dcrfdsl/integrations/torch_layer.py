@@ -51,7 +51,8 @@ class Layer(nn.Module):
     """A template over scores, as a module. Calling it gives a `SequenceDistribution`.
 
     template: as `dcrfdsl.fit` takes it: a path, what `load_template` or `load_text` gives, a `Template`. It reads
-        scores alone, by `offset(COLUMN)`, and declares all states.
+        scores alone, by `offset(COLUMN)`, and declares all states. Or a model that `to_model` has written, by
+        `dcrfdsl.load`, with whose weights the layer begins.
     states: the states of labels in the order in which the net scores them, by label, or a list if there is one label. A
         check: an error if the template has them in another order.
     threads: to compute with; by default `DCRFDSL_THREADS`, else all cores.
@@ -63,14 +64,17 @@ class Layer(nn.Module):
 
     def __init__(
         self,
-        template: Template,
+        template: Template | TrainedModel,
         *,
         states: Mapping[str, Sequence[str]] | Sequence[str] | None = None,
         threads: int | None = None,
     ):
         super().__init__()
-        self.template = ScoredTemplate(template, threads)
+        given = template.spec if isinstance(template, TrainedModel) else template
+        self.template = ScoredTemplate(given, threads)
         self.weights = nn.Parameter(torch.zeros(self.template.num_weights))
+        if isinstance(template, TrainedModel):
+            self.weights.data.copy_(torch.as_tensor(template.weights))
         check_states(self.template, states)
 
     @property
@@ -247,9 +251,10 @@ class SequenceDistribution:
 
         Raises DcrfError where the template does not allow the criterion.
         """
-        gold = self._gold(self._codes(tags))
+        lengths = self._places.lengths[self._places.lengths > 0]  # a criterion is of sentences that have labels
+        batch, gold = self._layer.template.batch(lengths), self._gold(self._codes(tags), lengths)
         tensors = [self._layer.weights, *self._tables]
-        return CriterionSum.apply(self._batch, self._places, gold, criterion, *tensors).to(self._type)
+        return CriterionSum.apply(batch, self._places, gold, criterion, *tensors).to(self._type)
 
     # labellings ---------------------------------------------------------------------------------------------------
 
@@ -257,10 +262,13 @@ class SequenceDistribution:
     def _model(self) -> TrainedModel:
         return self._layer.model()
 
+    def _corpus_of(self, lengths: Ints) -> Corpus:
+        scores = {name: self._places.taken(table).astype(np.float64) for name, table in self._inputs.items()}
+        return self._layer.template.corpus(lengths, scores)
+
     @cached_property
     def _corpus(self) -> Corpus:
-        scores = {name: self._places.taken(table).astype(np.float64) for name, table in self._inputs.items()}
-        return self._layer.template.corpus(self._places.lengths, scores)
+        return self._corpus_of(self._places.lengths)
 
     @cached_property
     def _predictor(self) -> Predictor:
@@ -332,17 +340,19 @@ class SequenceDistribution:
         template, given = self._layer.template, codes_by_label(self._layer.template, tags, self._places.kept.shape)
         found = {label: np.full(len(self._places.tokens), UNKNOWN) for label in template.labels}
         for label, one in given.items():
+            if not isinstance(one, Tensor):
+                raise ValueError(f"codes of `{label}` are a tensor, found {type(one).__name__}")
             if one.is_floating_point() or one.is_complex() or one.dtype == torch.bool:
                 raise ValueError(f"codes of `{label}` are whole numbers, found {one.dtype}")
             found[label] = one.detach().cpu().numpy()[self._places.kept].astype(np.int64)
             check_codes(template, label, found[label])
         return found
 
-    def _gold(self, codes: Mapping[str, Ints]) -> Gold:
+    def _gold(self, codes: Mapping[str, Ints], lengths: Ints) -> Gold:
         template = self._layer.template
         known = np.stack([*codes.values()]).astype(np.int32)
         encoded = EncodedLabels(known, tuple({} for _ in known), tuple(() for _ in known))
-        return gold_of(template.spec, template.states, template.extractor, self._corpus, encoded)
+        return gold_of(template.spec, template.states, template.extractor, self._corpus_of(lengths), encoded)
 
     def _openings(self) -> list[Tensor]:
         """A table of zeros for each variable, which its marginals are the derivatives of."""
@@ -360,7 +370,13 @@ def _kept_positions(table: Tensor, lengths: Tensor | Sequence[int] | None, mask:
         if lengths is not None:
             raise ValueError("give `lengths` or `mask`, not both")
         if mask.dtype != torch.bool or tuple(mask.shape) != shape:
-            raise ValueError(f"`mask` is [B, T] bool, {shape} here; found {mask.dtype} of shape {tuple(mask.shape)}")
+            found = f"{mask.dtype} of shape {tuple(mask.shape)}"
+            raise ValueError(f"`mask` is [B, T] bool, {shape} here; found {found}; `.bool()` makes one of numbers")
         of_mask: Mask = mask.cpu().numpy()
         return of_mask
-    return kept_positions(None if lengths is None else torch.as_tensor(lengths).cpu().numpy(), shape)
+    counts = None if lengths is None else torch.as_tensor(lengths).cpu().numpy()
+    if counts is not None and counts.shape == shape and counts.ndim == 2:
+        raise ValueError(
+            "`lengths` are a number a sentence, found one a token: give a mask as `mask = …`, and labels to `log_prob`"
+        )
+    return kept_positions(counts, shape)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 import subprocess
 import sys
 from pathlib import Path
@@ -9,6 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from layer_cases import CHAIN, LENGTHS, STRUCTURES, agreeing, total_scores as scores_by_hand
+from template_cases import Case
+from training_cases import objective_of
 
 import dcrfdsl
 
@@ -138,7 +142,7 @@ def test_second_derivatives(name: str) -> None:
 
 
 CRITERIA = (
-    "likelihood", "perceptron", "hmsvm(loss = hamming(tag))", "marginal", "mce", "pseudolikelihood", "exponential",
+    "likelihood", "perceptron", "hmsvm(loss = hamming(tag))", "marginal", "mce", "exponential(weight = 0.4)",
 )  # fmt: skip
 
 
@@ -156,7 +160,53 @@ def test_criteria_of_the_language_as_losses(criterion: str) -> None:
         assert float(loss(scores, layer.weights).detach()) == pytest.approx(by_hand)
 
 
-@pytest.mark.parametrize("criterion", ["adaboost", "hmm", "rescale"])
+@pytest.mark.parametrize("criterion", CRITERIA)
+def test_losses_are_those_of_the_engine_on_scores_of_a_file(criterion: str) -> None:
+    layer, scores = layer_of("chain"), scores_of("chain")["logits"]
+    tags, states = tags_of(layer)["tag"], layer.states["tag"]
+    rows = [
+        {"logits": scores[s, :length].tolist(), "tag": [states[code] for code in tags[s, :length].tolist()]}
+        for s, length in enumerate(LENGTHS)
+    ]
+    case, (name, _, settings) = Case(f"{CHAIN}infer exact\n", rows), criterion.partition("(")
+    extra = [f"train.{one.replace(' ', '')}" for one in [settings.removesuffix(")")] if one]
+    none = [] if name in ("perceptron", "hmsvm") else ["train.prior=none"]
+    weights = layer.weights.detach().numpy()
+    expected = objective_of(case, name, *extra, *none).value_and_gradient(weights)[0]
+    if name == "hmsvm":  # whose penalty is a part of its value
+        expected -= 0.5 * float(weights @ weights)
+    assert float(layer(scores, LENGTHS).loss(tags, criterion).detach()) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("use", [copy.deepcopy, lambda layer: pickle.loads(pickle.dumps(layer))])
+def test_a_layer_that_was_used_can_be_copied(use) -> None:  # type: ignore[no-untyped-def]
+    layer, scores = layer_of("chain"), scores_of("chain")["logits"].detach()
+    expected = layer(scores, LENGTHS).log_partition
+    assert torch.equal(use(layer)(scores, LENGTHS).log_partition, expected)
+
+
+def test_a_layer_begins_with_the_weights_of_a_model(tmp_path: Path) -> None:
+    layer, scores = layer_of("chain"), scores_of("chain")["logits"].detach()
+    layer.to_model(tmp_path / "tags.model")
+    again = layers.Layer(dcrfdsl.load(tmp_path / "tags.model")).double()
+    assert torch.allclose(again(scores, LENGTHS).log_partition, layer(scores, LENGTHS).log_partition, atol=1e-5)
+
+
+def test_states_as_id2label() -> None:
+    layers.Layer(dcrfdsl.load_text(CHAIN), states={0: "A", 1: "B", 2: "C"})
+    with pytest.raises(ValueError, match="in another order"):
+        layers.Layer(dcrfdsl.load_text(CHAIN), states={0: "B", 1: "A", 2: "C"})
+
+
+def test_labels_in_place_of_lengths() -> None:
+    layer, scores = layer_of("chain"), scores_of("chain")["logits"]
+    with pytest.raises(ValueError, match="labels to `log_prob`"):
+        layer(scores, tags_of(layer)["tag"])
+    with pytest.raises(ValueError, match="are a tensor, found list"):
+        layer(scores, LENGTHS).log_prob(tags_of(layer)["tag"].tolist())
+
+
+@pytest.mark.parametrize("criterion", ["adaboost", "hmm", "rescale", "memm", "piecewise", "pseudolikelihood", "pwpl"])
 def test_what_is_no_loss(criterion: str) -> None:
     layer, scores = layer_of("chain"), scores_of("chain")
     with pytest.raises(dcrfdsl.DcrfError, match="layer has no such loss"):
