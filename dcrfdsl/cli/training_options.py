@@ -233,11 +233,11 @@ def tuned(
         with suppress(OSError):  # as `Talk`
             report.print_table(report.trials_table(path["trials"], path["chosen"]), stream=sys.stderr)
     values = ", ".join(f"{name} = {report.setting_text(value)}" for name, value in path["values"].items())
-    within = "" if not goal.at_least else f" with {goal.bounds}"
+    why = f"best by {path['metric']}" + (f" with {goal.bounds}" if goal.at_least else "")
     if constants.out_of_reach is not None:
         print_diagnostics([constants.out_of_reach])
-        within = ""
-    talk(f"{values}: best by {path['metric']}{within} on the held-out data, on which nothing was trained")
+        why = f"nearest to {goal.bounds}"
+    talk(f"{values}: {why} on the held-out data, on which nothing was trained")
     return model, lost_output(lines.failure)
 
 

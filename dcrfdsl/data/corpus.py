@@ -92,7 +92,7 @@ def joined_scores(columns: Sequence[NumericColumn]) -> NumericColumn:
     for column in columns:
         if column.values.shape[1:] != first.values.shape[1:] or {*column.names} != {*first.names}:
             found, expected = (" ".join(one.names) or f"{one.values.shape[1]} numbers" for one in (column, first))
-            raise ValueError(f"found scores of {found}, expected {expected} as before")
+            raise ValueError(f"found scores of {found} here, and of {expected} before: one of them is wrong")
         same = tuple(column.names) == tuple(first.names)
         parts.append(column.values if same else column.values[:, [column.names.index(one) for one in first.names]])
     return NumericColumn(np.concatenate(parts), first.names)

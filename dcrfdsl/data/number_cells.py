@@ -83,7 +83,8 @@ def scores_in_order(read: Sequence[tuple[Sequence[float], tuple[str, ...]]]) -> 
     for numbers, given in read:
         if len(numbers) != len(first) or len(given) != len(names) or {*given} != {*names}:
             found = " ".join(given) or _counted(len(numbers))
-            raise ValueError(f"found scores of {found}, expected {' '.join(names) or _counted(len(first))} as before")
+            expected = " ".join(names) or _counted(len(first))
+            raise ValueError(f"found scores of {found} here, and of {expected} before: one of them is wrong")
         rows.append(numbers if given == names else [dict(zip(given, numbers, strict=True))[name] for name in names])
     return np.array(rows, np.float64), names
 

@@ -55,6 +55,7 @@ from .checking import Template, as_resolved, checker_warnings, require_arguments
 from .pipeline import fit, with_probabilities, with_remarks
 from .side_by_side import run_side_by_side
 
+NO_SHARES = ("log_likelihood", "confusion", "at_least")  # what names of scores begin with that are not in 0–1
 DIGITS = 4  # significant digits of a drawn value, which tables and the model's template show
 
 Values = dict[str, Value]  # of each constant
@@ -194,6 +195,14 @@ class Goal:
 
     best: str | None = None
     at_least: Mapping[str, float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """DcrfError for a bound that no share can have or miss."""
+        for name, bound in self.at_least.items():
+            if not 0 <= bound <= 1 and not name.startswith(NO_SHARES):
+                message = f"`{name}` is a share, from 0 to 1, and cannot be at least {bound:g}"
+                help = f"write {bound / 100:g}" if 1 < bound <= 100 else "give a bound from 0 to 1"
+                raise data_error("out-of-reach", message, help=help)
 
     def judged(self, trial: Trial, model: TrainedModel, dev: Corpus, threads: int | None) -> Trial:
         """The trial with what its model scores on held-out data. DcrfError where there is no such score."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 from pathlib import Path
 
 import numpy as np
@@ -112,6 +113,28 @@ def test_out_of_reach_is_said_and_the_nearest_is_chosen() -> None:
     assert model.record.tuning["values"]["enter"] == pytest.approx(min(lacking, key=lacking.__getitem__))
 
 
+def test_the_command_does_not_call_the_nearest_trial_the_best(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    template, dev, out = (tmp_path / name for name in ("tags.dcrf", "dev.jsonl", "tags.model"))
+    template.write_text(TEMPLATE.replace("linear(-4, 4)", "linear(1, 2)"))
+    dev.write_text("".join(json.dumps(one) + "\n" for one in noisy()))
+    command = ["train", str(template), "-o", str(out), "--dev", str(dev), "--tune", "--trials", "2"]
+    assert run([*command, "--at-least", "segments(y).recall=0.999"]) == 0
+    said = capsys.readouterr().err
+    assert "enter = 1: nearest to segments(y).recall of at least 0.999 on the held-out data" in said
+    assert "out-of-reach" in said and "best by" not in said
+    assert run([*command, "--at-least", "segments(y).recall=99"]) == 1
+    said = capsys.readouterr().err
+    assert "`segments(y).recall` is a share, from 0 to 1, and cannot be at least 99" in said and "write 0.99" in said
+
+
+@pytest.mark.parametrize("bound", [-0.1, 1.5, float("nan")])
+def test_a_bound_is_a_share(bound: float) -> None:
+    with pytest.raises(DcrfError, match="from 0 to 1"):
+        tune(load_text(TEMPLATE), None, held_out(), trials=2, at_least={"segments(y).recall": bound})
+
+
 @pytest.mark.parametrize("names", [{"best": "segments(y).recal"}, {"at_least": {"recall": 0.5}}])
 def test_a_score_that_there_is_not_is_refused(names: dict[str, object]) -> None:
     with pytest.raises(DcrfError) as caught:
@@ -120,8 +143,6 @@ def test_a_score_that_there_is_not_is_refused(names: dict[str, object]) -> None:
 
 
 def test_the_command_needs_held_out_data_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    import json
-
     template, dev, out = (tmp_path / name for name in ("tags.dcrf", "dev.jsonl", "tags.model"))
     template.write_text(TEMPLATE)
     dev.write_text("".join(json.dumps(one) + "\n" for one in noisy()))
