@@ -112,7 +112,8 @@ def check_codes(template: ScoredTemplate, label: str, codes: Ints) -> None:
     count = len(template.states[label])
     wrong = codes[(codes < -1) | (codes >= count)]
     if len(wrong):
-        raise ValueError(f"`{label}` has the codes 0 to {count - 1}, and -1 for unknown, not -100: found {wrong[0]}")
+        meant = ", for which -1 stands here" if wrong[0] == -100 else ""
+        raise ValueError(f"`{label}` has the codes 0 to {count - 1}, and -1 for unknown: found {wrong[0]}{meant}")
 
 
 def check_possible(log_p: Floats) -> None:
