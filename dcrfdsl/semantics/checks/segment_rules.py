@@ -79,8 +79,9 @@ def segment_statements(context: Context) -> Iterator[Diagnostic]:
         if label is None and context.named(name, "latent variable", "memory", "view") is not None:
             message = f"`{name}` is no label, and segments are those of a label"
             yield context.complaint(SEGMENT, message, clique.sites[0].place_of("variable"), "no label")
-        if label is not None and isinstance(label.domain, Scheme) and SCHEMES[label.domain.name].apart:
-            message = f"in `{label.domain.name}` a segment may begin with two marks, and `segment` needs one"
+        scheme = label.domain.name if label is not None and isinstance(label.domain, Scheme) else None
+        if label is not None and scheme is not None and scheme in SCHEMES and SCHEMES[scheme].apart:
+            message = f"in `{scheme}` a segment may begin with two marks, and `segment` needs one"
             remedy = "declare `bio(…)`, and mark the data anew: `dcrfdsl convert DATA --scheme LABEL=bio`"
             yield context.complaint(SEGMENT, message, label.domain, "two marks", remedy, [(clique, "over segments")])
         if label is not None and isinstance(label.domain, Scheme) and not label.constrain:
