@@ -300,7 +300,7 @@ def test_infer_json_is_the_contract(evidence: dict[int, int], ring: Path, capsys
     assert found["score"] == pytest.approx(math.log(table[best]), abs=1e-12)
 
 
-@pytest.mark.parametrize("method", ["exact", "bp"])
+@pytest.mark.parametrize("method", ["exact", "trp", "bp", "gbp", "ep", "mean_field", "trw"])
 def test_log_z_alone_is_a_line(method: str, ring: Path, capsys: Captured) -> None:
     assert run(["infer", "ring.uai", "--task", "pr", "--method", method]) == 0
     (line,) = capsys.readouterr().out.splitlines()

@@ -346,3 +346,9 @@ def test_scores_that_no_legal_labelling_fits_are_a_warning() -> None:
 def test_numbers_of_labels_may_be_texts_as_in_json() -> None:
     by_text = Decoder(id2label={str(n): name for n, name in enumerate(BIO)})
     assert by_text.names == BIO
+
+
+def test_corpora_without_words() -> None:
+    decode = Decoder(id2label=["O", "B-PER", "I-PER"])
+    assert decode.corpus([]).num_tokens == decode.corpus([np.zeros((0, 3))]).num_tokens == 0
+    assert decode.labels([np.zeros((0, 3)), np.eye(3)[:1]]) == [[], ["O"]]

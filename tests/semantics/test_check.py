@@ -501,6 +501,14 @@ def test_no_specification_breaks_the_checker(data: st.DataObject) -> None:
         assert diagnostic.slug in EXPLANATIONS and render(diagnostic)
 
 
+def test_an_unknown_scheme_of_a_label_of_segments_is_a_problem_and_no_accident() -> None:
+    text = "data conll(word, chunk)\nlabel chunk in bio(NP)\nsegment chunk up to 5: length\n"
+    spec = json.loads(load_text(text).require().model_dump_json())
+    spec["labels"][0]["domain"]["name"] = "chunk"
+    found = check(Resolved(ModelSpec.model_validate_json(json.dumps(spec))))
+    assert found and all(render(one) for one in found)
+
+
 def test_a_long_line_is_clipped_around_its_carets() -> None:
     before, after = (", ".join(f"word[{offset}]" for offset in range(start, start + 60)) for start in (0, 60))
     found = check(load_text(f"data conll(word, chunk)\nlabel chunk\nclique chunk: {before}, wrod, {after}\n"))
