@@ -24,15 +24,7 @@ import numpy as np
 from ..foundation import Mask, needed
 from ..model import TrainedModel
 from ..training import Template
-from .score_checks import (
-    check_codes,
-    check_possible,
-    check_scores,
-    check_states,
-    codes_by_label,
-    kept_positions,
-    scores_by_column,
-)
+from . import score_checks
 from .scored_batches import Arrays, BatchFunction, LabelledBatch, ScoredTemplate
 
 with needed("jax", "this needs the package `jax`, 0.7 or newer"):
@@ -70,7 +62,7 @@ class TemplateFunctions:
     ):
         self.template = ScoredTemplate(template, threads)
         self.num_weights = self.template.num_weights
-        check_states(self.template, states)
+        score_checks.check_states(self.template, states)
 
     @property
     def states(self) -> dict[str, tuple[str, ...]]:
@@ -103,7 +95,7 @@ class TemplateFunctions:
         Raises ValueError where codes are no states, or impossible by the template or its scores.
         """
         arrays = self._arrays(weights, scores)
-        given = codes_by_label(self.template, tags, arrays[1].shape[:2])
+        given = score_checks.codes_by_label(self.template, tags, arrays[1].shape[:2])
         codes = {label: _whole(f"codes of `{label}`", one) for label, one in given.items()}
         return _value(self, (_whole("`lengths`", lengths), codes), arrays)
 
@@ -138,7 +130,7 @@ class TemplateFunctions:
         return found
 
     def _columns(self, scores: Any) -> dict[str, Array]:
-        by_column = scores_by_column(self.template, scores)
+        by_column = score_checks.scores_by_column(self.template, scores)
         return {name: _floats(f"scores of `{name}`", one) for name, one in by_column.items()}
 
     def _arrays(self, weights: Any, scores: Any) -> list[Array]:
@@ -158,17 +150,17 @@ class TemplateFunctions:
     def _bound(self, known: Any, arrays: Any) -> tuple[BatchFunction, Mask, Arrays]:
         """log Z or log p; where tokens are, [B, T]; weights and tables [N, …].   known: lengths, and codes or None."""
         template, (lengths, codes) = self.template, known
-        kept = kept_positions(lengths, arrays[1].shape[:2])
+        kept = score_checks.kept_positions(lengths, arrays[1].shape[:2])
         inputs = _packed(arrays, kept)
         for names, table in zip(template.tables, inputs[1:], strict=True):
-            check_scores(" + ".join(names), table, kept)
+            score_checks.check_scores(" + ".join(names), table, kept)
         batch = template.batch(kept.sum(1))
         if codes is None:
             return batch, kept, inputs
         found = {label: np.full(batch.num_tokens, UNKNOWN) for label in template.labels}
         for label, one in codes.items():
             found[label] = one[kept].astype(np.int64)
-            check_codes(template, label, found[label])
+            score_checks.check_codes(template, label, found[label])
         return LabelledBatch(batch, list(found.values())), kept, inputs
 
     def values(self, known: Any, arrays: Any) -> Any:
@@ -195,10 +187,10 @@ class TemplateFunctions:
 
     def _best(self, weights: Any, columns: Any, lengths: Any) -> Any:
         shape = next(iter(columns.values())).shape[:2]
-        kept, inputs = kept_positions(lengths, shape), {}
+        kept, inputs = score_checks.kept_positions(lengths, shape), {}
         for name, one in columns.items():
             inputs[name] = one[kept].reshape(-1, prod(one.shape[2:])).astype(np.float64)
-            check_scores(name, inputs[name], kept)
+            score_checks.check_scores(name, inputs[name], kept)
         model = self.model(weights)
         predictor = model.prepare(self.template.corpus(kept.sum(1), inputs))
         best = model.predict(predictor, threads=self.template.workers.threads).codes
@@ -334,5 +326,5 @@ def _spread(arrays: Arrays, kept: Mask) -> Arrays:
 
 def _possible(known: Any, values: Any) -> Any:
     if known[1] is not None:
-        check_possible(values)
+        score_checks.check_possible(values)
     return values

@@ -26,15 +26,7 @@ from ..foundation import Ints, Mask, needed
 from ..graph import Gold
 from ..model import Prediction, Predictor, TrainedModel, gold_of
 from ..training import Template
-from .score_checks import (
-    check_codes,
-    check_possible,
-    check_scores,
-    check_states,
-    codes_by_label,
-    kept_positions,
-    scores_by_column,
-)
+from . import score_checks
 from .scored_batches import LabelledBatch, ScoredBatch, ScoredTemplate
 from .torch_derivatives import BatchSum, CriterionSum, ExpectedScore, PaddedFunction, Places
 
@@ -75,7 +67,7 @@ class Layer(nn.Module):
         self.weights = nn.Parameter(torch.zeros(self.template.num_weights))
         if isinstance(template, TrainedModel):
             self.weights.data.copy_(torch.as_tensor(template.weights))
-        check_states(self.template, states)
+        score_checks.check_states(self.template, states)
 
     @property
     def states(self) -> dict[str, tuple[str, ...]]:
@@ -99,7 +91,7 @@ class Layer(nn.Module):
 
         Raises ValueError for scores that are NaN or +inf, have another shape, or lengths that do not fit.
         """
-        tables = scores_by_column(self.template, scores)
+        tables = score_checks.scores_by_column(self.template, scores)
         for name, one in tables.items():
             if not isinstance(one, Tensor) or not one.is_floating_point():
                 kind = one.dtype if isinstance(one, Tensor) else type(one).__name__
@@ -141,7 +133,7 @@ class SequenceDistribution:
         self._layer, self._places = layer, Places(kept)
         self._inputs = {name: table.flatten(2) for name, table in scores.items()}  # [B, T, states] each
         for name, table in self._inputs.items():
-            check_scores(name, self._places.taken(table), kept)
+            score_checks.check_scores(name, self._places.taken(table), kept)
         some = next(iter(scores.values()))
         self._type = torch.float32 if some.dtype in (torch.float16, torch.bfloat16) else some.dtype
         self._device = some.device
@@ -184,7 +176,7 @@ class SequenceDistribution:
         known = LabelledBatch(self._batch, list(self._codes(tags).values()))
         found: Tensor = BatchSum.apply(PaddedFunction(known, self._places), self._layer.weights, *self._tables)
         if validate:
-            check_possible(found.detach().cpu().numpy())
+            score_checks.check_possible(found.detach().cpu().numpy())
         return found.to(self._type)
 
     def _expected(self, tables: Sequence[Tensor], opened: Sequence[Tensor]) -> Sequence[Tensor]:
@@ -337,7 +329,8 @@ class SequenceDistribution:
 
     def _codes(self, tags: Tags) -> dict[str, Ints]:
         """The codes of each label at the tokens, [N]."""
-        template, given = self._layer.template, codes_by_label(self._layer.template, tags, self._places.kept.shape)
+        template = self._layer.template
+        given = score_checks.codes_by_label(template, tags, self._places.kept.shape)
         found = {label: np.full(len(self._places.tokens), UNKNOWN) for label in template.labels}
         for label, one in given.items():
             if not isinstance(one, Tensor):
@@ -345,7 +338,7 @@ class SequenceDistribution:
             if one.is_floating_point() or one.is_complex() or one.dtype == torch.bool:
                 raise ValueError(f"codes of `{label}` are whole numbers, found {one.dtype}")
             found[label] = one.detach().cpu().numpy()[self._places.kept].astype(np.int64)
-            check_codes(template, label, found[label])
+            score_checks.check_codes(template, label, found[label])
         return found
 
     def _gold(self, codes: Mapping[str, Ints], lengths: Ints) -> Gold:
@@ -379,4 +372,4 @@ def _kept_positions(table: Tensor, lengths: Tensor | Sequence[int] | None, mask:
         raise ValueError(
             "`lengths` are a number a sentence, found one a token: give a mask as `mask = …`, and labels to `log_prob`"
         )
-    return kept_positions(counts, shape)
+    return score_checks.kept_positions(counts, shape)
