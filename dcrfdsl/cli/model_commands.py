@@ -117,7 +117,7 @@ def _describe(trained: TrainedModel, talk: Talk) -> None:
         f"stage `{record.stage}`: {record.end} after {record.iterations} iterations, "
         f"{'converged' if record.converged else 'not converged'}"
         if record.stage
-        else "; ".join(record.notes) or "not trained"  # a model that was converted has no stage
+        else "; ".join(record.notes) or record.reason or "not trained"  # without a stage: converted, or of a layer
     )
     talk(f"{trained.num_weights:,} weights; {how}")
     if record.start is not None:

@@ -152,6 +152,7 @@ class TemplateFunctions:
         template, (lengths, codes) = self.template, known
         kept = score_checks.kept_positions(lengths, arrays[1].shape[:2])
         inputs = _packed(arrays, kept)
+        score_checks.check_weights(inputs[0])
         for names, table in zip(template.tables, inputs[1:], strict=True):
             score_checks.check_scores(" + ".join(names), table, kept)
         batch = template.batch(kept.sum(1))

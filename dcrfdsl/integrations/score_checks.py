@@ -43,6 +43,21 @@ def check_states(template: ScoredTemplate, states: Mapping[str, Sequence[str]] |
         raise ValueError(f"`{label}` has the states {', '.join(own)} in the template, and {', '.join(given)} for you")
 
 
+def check_origin(template: ScoredTemplate, origin: Mapping[str, Any]) -> None:
+    """That saved weights are of these states and cliques.   origin: {"states": by variable, "weights": by clique}."""
+    saved, own = {one: tuple(names) for one, names in origin["states"].items()}, template.states
+    for name in dict.fromkeys((*own, *saved)):
+        if saved.get(name) != own.get(name):
+            theirs, ours = (", ".join(states.get(name, ())) or "no states" for states in (saved, own))
+            raise ValueError(f"the saved weights are for `{name}` with {theirs}, and the template has {ours}")
+    if origin["weights"] != template.weights_by_clique:
+        theirs, ours = (
+            ", ".join(f"{count} of `{name}`" for name, count in counts.items()) or "none"
+            for counts in (origin["weights"], template.weights_by_clique)
+        )
+        raise ValueError(f"the saved weights are {theirs}, and those of the template {ours}")
+
+
 def scores_by_column(template: ScoredTemplate, scores: Any) -> dict[str, Any]:
     """Scores by column, [B, T, K1, …] each, from those of the only column or of all by name."""
     inputs = template.inputs
@@ -76,6 +91,13 @@ def check_scores(name: str, table: Floats, kept: Mask) -> None:
     sentence, position = np.argwhere(kept)[token]
     found = f"`{name}` has the score {float(table[token, place])} in sentence {sentence}, token {position}"
     raise ValueError(f"{found} (from 0): a score is a number, or -inf where it is impossible")
+
+
+def check_weights(weights: Floats) -> None:
+    """That weights [W] are numbers or -inf."""
+    if weights.size and not weights.max() < np.inf:  # which NaN is not either
+        wrong = np.flatnonzero(~(weights < np.inf))[0]
+        raise ValueError(f"weight {wrong} of the layer is {weights[wrong]}: a step was too large, or not finite itself")
 
 
 def kept_positions(lengths: Ints | None, shape: tuple[int, int]) -> Mask:

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import itertools
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -69,7 +70,7 @@ class ScoredTemplate:
 
     def __init__(self, template: Template, threads: int | None = None):
         """template: as `fit` takes it. DcrfError where it is wrong, or reads something else than scores."""
-        self.resolved, self.workers = as_resolved(template), Workers(threads)
+        self.resolved, self.workers = as_resolved(template, "template"), Workers(threads)
         check_or_raise(self.resolved)
         self.spec: ModelSpec = self.resolved.require(unchecked=True)
         _refuse_data(self.spec, self.resolved.directories)
@@ -118,12 +119,21 @@ class ScoredTemplate:
         """The labels, in the order of the graph's variables."""
         return self.graph.variables[: self.graph.num_labels]
 
+    @cached_property
+    def weights_by_clique(self) -> dict[str, int]:
+        """How many weights of its own each clique has, by name, in their order."""
+        names = [self.graph.templates[clique].name for clique in self.parameters.origins()[0].tolist()]
+        return dict(Counter(names))
+
     def model(self, weights: Floats) -> TrainedModel:
         """The model with these weights of its own, which reads scores from data."""
-        record = TrainingRecord(reason="weights of a layer")
-        return TrainedModel(
-            self.spec, self.states, self.extractor, {}, self.graph, self.parameters, np.array(weights), record
-        )
+        return self._unweighted.with_weights(weights.copy(), self._unweighted.record)
+
+    @cached_property
+    def _unweighted(self) -> TrainedModel:
+        record = TrainingRecord(reason="weights of a layer in a network")
+        nothing = np.zeros(self.num_weights)
+        return TrainedModel(self.spec, self.states, self.extractor, {}, self.graph, self.parameters, nothing, record)
 
     def corpus(self, lengths: Ints, scores: Mapping[str, Floats]) -> Corpus:
         """Sentences of these lengths with these scores by column, [N, states]."""

@@ -14,6 +14,7 @@ Not here: sums over labellings (`scored_batches`), what fits a template (`score_
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -22,13 +23,13 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from ..data import Corpus, EncodedLabels
-from ..foundation import Ints, Mask, needed
+from ..foundation import Ints, Mask, json_text, needed
 from ..graph import Gold
 from ..model import Prediction, Predictor, TrainedModel, gold_of
 from ..training import Template
 from . import score_checks
 from .scored_batches import LabelledBatch, ScoredBatch, ScoredTemplate
-from .torch_derivatives import BatchSum, CriterionSum, ExpectedScore, PaddedFunction, Places
+from .torch_derivatives import BatchSum, CriterionSum, ExpectedScore, PaddedFunction, Places, array_of
 
 with needed("torch"):
     import torch
@@ -37,6 +38,33 @@ with needed("torch"):
 Scores: TypeAlias = "Tensor | Mapping[str, Tensor]"
 Tags: TypeAlias = "Tensor | Mapping[str, Tensor]"
 UNKNOWN = -1  # the code of a label that is not known, which is summed out
+
+# names that other libraries have, and what there is here
+LOSS, BEST = (
+    "`-layer(scores, lengths).log_prob(tags).mean()` is a loss",
+    "`layer(scores, lengths).mode` has the best codes",
+)
+MOVES = "its weights are `layer.weights`, and `layer.weight_names` says what each is for"
+OF_LAYERS = {
+    **dict.fromkeys(("decode", "viterbi_decode", "viterbi_tags", "predict"), BEST),
+    **dict.fromkeys(("loss", "log_likelihood", "neg_log_likelihood", "log_prob", "nll"), LOSS),
+    **dict.fromkeys(("transitions", "trans_matrix", "start_transitions", "end_transitions"), MOVES),
+    **dict.fromkeys(("marginals", "compute_marginal_probabilities"), "ask `layer(scores, lengths).marginals`"),
+    "num_tags": "count `layer.states[LABEL]`",
+    "reset_parameters": "weights begin at 0: `torch.nn.init.zeros_(layer.weights)`",
+}
+OF_DISTRIBUTIONS = {
+    **dict.fromkeys(("decode", "viterbi_tags", "argmax", "predictions"), "`d.mode` has the best codes"),
+    **dict.fromkeys(("backward", "item", "mean", "sum", "log_likelihood"), "`-d.log_prob(tags).mean()` is a loss"),
+    **dict.fromkeys(("logits", "probs", "scores"), "`d.marginals[LABEL]` are probabilities"),
+    **dict.fromkeys(("partition", "log_z"), "ask `d.log_partition`"),
+    "rsample": "labels are no numbers to differentiate: ask `d.sample(count)`",
+    "kmax": "ask `d.topk(count)`",
+}
+OF_CALLS = {
+    "reduction": "`log_prob` gives a number a sentence: write `.sum()` or `.mean()` behind it",
+    **dict.fromkeys(("tags", "labels"), f"labels go to `log_prob`: {LOSS}"),
+}
 
 
 class Layer(nn.Module):
@@ -78,8 +106,36 @@ class Layer(nn.Module):
         inputs = ", ".join(f"{name}: {' × '.join(map(str, one.shape))}" for name, one in self.template.inputs.items())
         return f"{inputs}; {self.template.num_weights} weights, {self.template.method}"
 
+    @property
+    def weight_names(self) -> list[tuple[str, ...]]:
+        """What each of `weights` is for, [W]: its clique, then a state of each variable: `("moves", "O", "B-PER")`."""
+        rows = self.template.model(np.zeros(self.template.num_weights)).explanations.iter_weights()
+        return [(clique, *states) for clique, _, states, _ in rows]
+
+    def get_extra_state(self) -> Tensor:
+        """For `state_dict`: what the weights are of, as the bytes of a JSON text, which all formats can keep."""
+        text = json_text({"states": self.template.states, "weights": self.template.weights_by_clique})
+        return torch.frombuffer(bytearray(text.encode()), dtype=torch.uint8)
+
+    def set_extra_state(self, state: Tensor) -> None:
+        """For `load_state_dict`. ValueError where weights are of other states, in another order, or of other cliques.
+
+        state: as `get_extra_state` gives it.
+        """
+        score_checks.check_origin(self.template, json.loads(bytes(state.cpu().tolist())))
+
+    def __getattr__(self, name: str) -> Any:
+        if name in OF_LAYERS:
+            raise AttributeError(f"a layer has no `{name}`: {OF_LAYERS[name]}")
+        return super().__getattr__(name)
+
     def forward(
-        self, scores: Scores, lengths: Tensor | Sequence[int] | None = None, *, mask: Tensor | None = None
+        self,
+        scores: Scores,
+        lengths: Tensor | Sequence[int] | None = None,
+        *more: Any,
+        mask: Tensor | None = None,
+        **others: Any,
     ) -> SequenceDistribution:
         """The distribution over the labellings of a batch.
 
@@ -89,8 +145,13 @@ class Layer(nn.Module):
         mask: [B, T] bool in place of `lengths`: the positions that there are. Those with False are left out, and their
             neighbours are neighbours then.
 
-        Raises ValueError for scores that are NaN or +inf, have another shape, or lengths that do not fit.
+        Raises ValueError for scores or weights that are NaN or +inf, for another shape, and lengths that do not fit;
+        TypeError for other arguments.
         """
+        if more or others:
+            name = next(iter(others), "tags")
+            instead = OF_CALLS.get(name, "it takes `scores`, then `lengths` or `mask = …`")
+            raise TypeError(f"a layer takes no `{name}`: {instead}")
         tables = score_checks.scores_by_column(self.template, scores)
         for name, one in tables.items():
             if not isinstance(one, Tensor) or not one.is_floating_point():
@@ -132,11 +193,20 @@ class SequenceDistribution:
     def __init__(self, layer: Layer, scores: Mapping[str, Tensor], kept: Mask):
         self._layer, self._places = layer, Places(kept)
         self._inputs = {name: table.flatten(2) for name, table in scores.items()}  # [B, T, states] each
+        score_checks.check_weights(array_of(layer.weights))
         for name, table in self._inputs.items():
             score_checks.check_scores(name, self._places.taken(table), kept)
         some = next(iter(scores.values()))
         self._type = torch.float32 if some.dtype in (torch.float16, torch.bfloat16) else some.dtype
         self._device = some.device
+
+    def __getattr__(self, name: str) -> Any:
+        if name in OF_DISTRIBUTIONS:
+            raise AttributeError(f"a distribution has no `{name}`: {OF_DISTRIBUTIONS[name]}")
+        return object.__getattribute__(self, name)  # the error of a property as it was
+
+    def __neg__(self) -> None:
+        raise TypeError(f"a distribution is no loss: {OF_DISTRIBUTIONS['backward']}")
 
     # sums over labellings -----------------------------------------------------------------------------------------
 
@@ -313,10 +383,17 @@ class SequenceDistribution:
     def event_probability(self, event: str) -> Tensor:
         """The probability of an event in each sentence, [B], such as `tag[3] is B-PER`; see `model.events.probability`.
 
-        event: in the words of `dcrfdsl tag --probability`; positions count from 1.
+        event: in the words of `dcrfdsl probability`; positions count from 1.
+
+        NaN where a sentence ends before a position of the event, which neither holds there nor fails.
         """
-        found = [one.value for one in self._model.events.probability(self._predictor, event)]
-        return torch.tensor(found, dtype=self._type, device=self._device)
+        events, workers = self._model.events, self._layer.template.workers
+        last, found = events.reader.last_position(event), np.full(len(self._places.lengths), np.nan)
+        asked = np.flatnonzero(self._places.lengths >= last)
+        whole = self._predictor if len(asked) == len(found) else self._corpus.take(asked)
+        if len(asked):
+            found[asked] = [one.value for one in events.probability(whole, event, threads=workers.threads)]
+        return torch.as_tensor(found, dtype=self._type, device=self._device)
 
     # tensors and arrays -------------------------------------------------------------------------------------------
 

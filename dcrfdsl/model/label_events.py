@@ -75,6 +75,12 @@ class EventReader:
         self._check(event)
         return event
 
+    def last_position(self, text: str) -> int:
+        """The last position that the event of a text names, from 1; 0 if it names none. DcrfError if it is no event."""
+        named = [node for node in nodes(self.read(text)) if isinstance(node, Apply | Reference)]
+        ends = [self._segment(one)[2] if isinstance(one, Apply) else place_offset(one.place) or 0 for one in named]
+        return max(ends, default=0)
+
     def needed(self, event: Condition) -> frozenset[str]:
         """Which of the labellings `gold` and `predicted` an event names."""
         return frozenset(filter(None, (self._labelling(node) for node in nodes(event))))

@@ -80,7 +80,9 @@ class PredictingModel:
             raise ValueError(
                 f"`weights` takes numbers that are finite or -inf: found {wrong[0]}, {len(wrong):,} in all"
             )
-        return replace(self, weights=weights, record=record, voters=voters)
+        found = replace(self, weights=weights, record=record, voters=voters)
+        vars(found)["structure"] = self.structure  # with the graphs that it has unrolled, which serve any weights
+        return found
 
     def with_record(self, record: TrainingRecord) -> Self:
         """The same model with another record of its training.

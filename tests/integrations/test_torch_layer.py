@@ -15,6 +15,7 @@ from template_cases import Case
 from training_cases import objective_of
 
 import dcrfdsl
+from dcrfdsl.cli import run as run_command
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 layers = pytest.importorskip("dcrfdsl.torch")
@@ -246,11 +247,13 @@ def test_moves_beyond_the_ends_are_those_of_pytorch_crf() -> None:
     crf = peer.CRF(3, batch_first=True).double()
     with torch.no_grad():
         layer.weights.normal_()
-        table = torch.zeros(25, dtype=F64)
-        table[torch.as_tensor(layer.template.parameters.origins()[2])] = layer.weights
-        table = table.reshape(5, 5)  # states, the start, the end
-        crf.transitions.copy_(table[:3, :3]), crf.start_transitions.copy_(table[3, :3])
-        crf.end_transitions.copy_(table[:3, 4])
+        for (_, one, other), weight in zip(layer.weight_names, layer.weights, strict=True):
+            if one == "START":
+                crf.start_transitions["ABC".index(other)] = weight
+            elif other == "STOP":
+                crf.end_transitions["ABC".index(one)] = weight
+            else:
+                crf.transitions["ABC".index(one), "ABC".index(other)] = weight
     scores, tags = torch.randn(4, 6, 3, dtype=F64), torch.randint(0, 3, (4, 6))
     lengths = torch.tensor([6, 1, 4, 5])
     mask = torch.arange(6) < lengths[:, None]
@@ -295,12 +298,37 @@ def test_the_probability_of_an_event() -> None:
     torch.testing.assert_close(d.event_probability("tag[1] is B"), d.marginals["tag"][:, 0, 1].detach())
 
 
+def test_an_event_beyond_the_end_of_a_sentence_has_no_probability() -> None:
+    layer, scores = layer_of("chain"), scores_of("chain")  # LENGTHS are 3, 1, 0, 4
+    d, nan = layer(scores, LENGTHS), float("nan")
+    at_two = torch.where(torch.tensor(LENGTHS) < 2, nan, d.marginals["tag"][:, 1, 1].detach())
+    for event in ("tag[2] is B", "not tag[2] in {A, C} or tag[1] is A and tag[1] is B"):
+        torch.testing.assert_close(d.event_probability(event), at_two, equal_nan=True)
+    assert d.event_probability("predicted or tag[9] is B").isnan().all() and d.event_probability("predicted")[2] == 1.0
+
+
+def test_best_labels_after_a_step_are_those_of_a_new_layer() -> None:
+    layer, scores = layer_of("two layers"), scores_of("two layers")
+    for step in range(6):
+        with torch.no_grad():
+            layer.weights.normal_()
+        new = layers.Layer(layer.template.resolved).double()
+        new.load_state_dict(layer.state_dict())
+        d, other = layer(scores, LENGTHS), new(scores, LENGTHS)
+        assert all(torch.equal(d.mode[name], other.mode[name]) for name in ("y", "z"))
+        torch.testing.assert_close(d.topk(2), other.topk(2))
+        (binder, *_) = d._model.structure._binders.values()
+        assert len(binder._potentials) <= 4, step  # of weights that are no more nothing is kept
+
+
 # training -------------------------------------------------------------------------------------------------------------
 
 
-def test_a_trained_layer_is_a_model_that_needs_no_torch(tmp_path: Path) -> None:
+def test_a_trained_layer_is_a_model_that_needs_no_torch(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     layer, scores = layer_of("two layers"), scores_of("two layers")
     layer.to_model(tmp_path / "tags.model")
+    assert run_command(["show", str(tmp_path / "tags.model")]) == 0
+    assert f"{layer.template.num_weights} weights; weights of a layer in a network" in capsys.readouterr().err
     d = layer(scores, LENGTHS)
     np.savez(tmp_path / "scores.npz", **{n: t.detach().numpy() for n, t in scores.items()})
     program = f"""
@@ -371,6 +399,61 @@ def test_a_net_learns_through_the_layer() -> None:
     assert float((layer(net(x)).mode == tags).double().mean()) > 0.9
 
 
+# saved weights, and what other libraries have -------------------------------------------------------------------------
+
+
+def test_weights_have_names() -> None:
+    layer = layers.Layer(dcrfdsl.load_text(CHAIN.replace("clique tag[-1], tag", "clique tag[-1], tag as moves")))
+    with torch.no_grad():
+        layer.weights[layer.weight_names.index(("moves", "C", "A"))] = 2.0
+    assert {row[:3]: row[3] for row in layer.model().explanations.iter_weights()}["moves", "bias", ("C", "A")] == 2.0
+
+
+OTHERS = {
+    "another order": ("{A, B, C}", "{B, A, C}", "for `tag` with A, B, C, and the template has B, A, C"),
+    "more states": ("{A, B, C}", "{A, B, C, D}", "the template has A, B, C, D"),
+    "another clique": (
+        "clique tag[-1], tag",
+        "clique tag[-1], tag as jumps",
+        r"9 of `tag\[-1\], tag`, and .* 9 of `jumps`",
+    ),
+    "another label": ("tag", "kind", "for `kind` with no states"),
+}
+
+
+@pytest.mark.parametrize("case", OTHERS)
+def test_saved_weights_of_another_template_are_refused(case: str, tmp_path: Path) -> None:
+    before, after, message = OTHERS[case]
+    torch.save({"net": layer_of("chain").state_dict()}, tmp_path / "net.pt")
+    saved = torch.load(tmp_path / "net.pt", weights_only=True)["net"]
+    again = layers.Layer(dcrfdsl.load_text(CHAIN)).double()
+    again.load_state_dict(saved)
+    assert torch.equal(again.weights, layer_of("chain").weights)
+    with pytest.raises(ValueError, match=message):
+        layers.Layer(dcrfdsl.load_text(CHAIN.replace(before, after))).load_state_dict(saved)
+
+
+HABITS = {
+    "decode": (lambda layer, t: layer.decode(t), "mode"),
+    "viterbi_tags": (lambda layer, t: layer.viterbi_tags(t), "mode"),
+    "transitions": (lambda layer, t: layer.transitions, "weight_names"),
+    "reduction": (lambda layer, t: layer(t, reduction="mean"), "no `reduction`: .*`.mean\\(\\)`"),
+    "labels to the layer": (lambda layer, t: layer(t, t.argmax(-1), t[..., 0] > -99), "labels go to `log_prob`"),
+    "a distribution as a loss": (lambda layer, t: layer(t).backward(), "log_prob"),
+    "its negation": (lambda layer, t: -layer(t), "log_prob"),
+    "argmax": (lambda layer, t: layer(t).argmax, "`d.mode`"),
+    "a mistake": (lambda layer, t: layer.forwards(t), "'Layer' object has no attribute 'forwards'"),
+    "one of a distribution": (lambda layer, t: layer(t).modes, "has no attribute 'modes'"),
+}
+
+
+@pytest.mark.parametrize("case", HABITS)
+def test_habits_from_other_libraries_are_answered(case: str) -> None:
+    call, message = HABITS[case]
+    with pytest.raises((AttributeError, TypeError), match=message):
+        chain_call(call)
+
+
 # what comes in --------------------------------------------------------------------------------------------------------
 
 
@@ -406,7 +489,15 @@ def _with(table: torch.Tensor, value: float) -> torch.Tensor:
     return table
 
 
+def _with_weight(layer: layers.Layer, value: float) -> layers.Layer:
+    with torch.no_grad():
+        layer.weights[2] = value
+    return layer
+
+
 WRONG = {
+    "NaN as a weight": (lambda layer, t: _with_weight(layer, float("nan"))(t), "weight 2 of the layer is nan"),
+    "+inf as a weight": (lambda layer, t: _with_weight(layer, float("inf"))(t), "weight 2 of the layer is inf"),
     "NaN": (lambda layer, t: layer(_with(t, float("nan")), LENGTHS), "score nan in sentence 1, token 0"),
     "+inf": (lambda layer, t: layer(_with(t, float("inf")), LENGTHS), "score inf in sentence 1, token 0"),
     "wrong K": (lambda layer, t: layer(t[..., :2], LENGTHS), r"expected \[B, T, 3\]: one for each state of `tag`"),

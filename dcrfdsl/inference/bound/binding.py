@@ -100,6 +100,7 @@ class ShapeCache:
         return known, bank
 
 
+MOST_WEIGHTS = 4  # whose potentials are kept: those of a model, and with its temperature
 MOST_SHARED = 2**28  # cells of the tables that all sequences share: 2 GB
 
 
@@ -241,9 +242,12 @@ class BoundData:
         """As `potentials`. `constant`: arrays that never change; at these, computed once for all data of a binder."""
         if self.packing is not None or not any(weights is one for one in constant):
             return self.potentials(weights)
-        if id(weights) not in self.kept:
-            self.kept[id(weights)] = weights, self.potentials(weights)  # held, so that the id stays theirs
-        return self.kept[id(weights)][1]
+        found = self.kept.get(id(weights))
+        if found is None:
+            found = self.kept[id(weights)] = weights, self.potentials(weights)  # held, so that the id stays theirs
+            for oldest in list(self.kept)[:-MOST_WEIGHTS]:  # of models that are no more
+                self.kept.pop(oldest, None)
+        return found[1]
 
     @cached_property
     def runs(self) -> list[tuple[int, int]]:
