@@ -1,7 +1,7 @@
-"""A template over the scores of a network in JAX: `pip install 'dcrfdsl[jax]'`.
+"""A template over the scores of a network in JAX: extra `jax`.
 
-functions = dcrfdsl.jax.TemplateFunctions("tags.dcrf")
-loss = -functions.log_prob(weights, scores, tags, lengths).mean()
+`functions = TemplateFunctions("tags.dcrf")` are pure functions, and `-functions.log_prob(weights, scores, tags,
+lengths).mean()` is a loss.
 """
 
 import lazy_loader

@@ -1,4 +1,4 @@
-"""Models in a spaCy pipeline, and spaCy's documents as training data: `pip install 'dcrfdsl[spacy]'`.
+"""Models in a spaCy pipeline, and spaCy's documents as training data: extra `spacy`.
 
 `nlp.add_pipe("dcrfdsl", config={"model": "ner.model"})` needs no import of this module. `corpus_from_docs` makes a
 corpus of annotated documents, for `dcrfdsl.fit`.

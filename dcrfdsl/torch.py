@@ -1,7 +1,6 @@
-"""A template as the last layer of a network in PyTorch: `pip install 'dcrfdsl[torch]'`.
+"""A template as the last layer of a network in PyTorch: extra `torch`.
 
-layer = dcrfdsl.torch.Layer("tags.dcrf")
-loss = -layer(scores, lengths).log_prob(tags).mean()
+`layer = Layer("tags.dcrf")` is a module, and `-layer(scores, lengths).log_prob(tags).mean()` a loss.
 """
 
 import lazy_loader

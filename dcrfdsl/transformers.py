@@ -1,7 +1,7 @@
 """Decoders behind networks that score tokens: legal segments with probabilities, from logits.
 
 `Decoder` needs neither transformers nor torch. `SegmentPipeline` is a pipeline of transformers that uses it
-(`pip install 'dcrfdsl[transformers]'`).
+(the extra `transformers`).
 """
 
 import lazy_loader

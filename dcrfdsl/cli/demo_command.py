@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ..semantics import ModelSpec
 
 _WHEEL = "turkish-treebanks"
-_REMEDY = "pip install 'dcrfdsl[demo]'"
+_REMEDY = "install the extra `demo`; in a clone of dcrfdsl: pip install -e '.[demo]'"
 _TRAINING = 100  # sentences: two models converge in well under two minutes on 2 cores
 _TEST = 300
 # Five cliques tie the four labels of a token so tightly that belief propagation has several fixed points; exact

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 import shutil
 import textwrap
+from importlib import import_module
 from typing import TYPE_CHECKING, Annotated
 
 from .console import refuse
@@ -16,15 +18,24 @@ if TYPE_CHECKING:
     from ..semantics import ReferenceEntry, SettingEntry
 
 MOST_COLUMNS = 100  # longer lines are hard to read
+# modules for other libraries: the page of the documentation, and names of theirs
+LIBRARIES = {
+    "torch": ("how-to/pytorch", "pytorch, torchcrf, pytorch-crf"),
+    "jax": ("how-to/jax", "flax, optax"),
+    "spacy": ("how-to/spacy", "DocBin"),
+    "transformers": ("how-to/transformers", "huggingface, id2label"),
+    "sklearn": ("how-to/scikit-learn", "scikit-learn, sklearn-crfsuite"),
+    "crfsuite": ("coming-from/crfsuite", "pycrfsuite, python-crfsuite"),
+}
 
 
 def explain(
     names: Annotated[
         list[str] | None,
-        Argument("[NAME]...", help="Words of the language, kinds of message, commands, options."),
+        Argument("[NAME]...", help="Words of the language, kinds of message, commands, options, modules."),
     ] = None,
 ) -> None:
-    """Explain a statement, function, method, setting, metric, kind of message, command or option.
+    """Explain a statement, function, method, setting, metric, kind of message, command, option or module.
 
     Without a NAME it lists all names.
 
@@ -34,6 +45,7 @@ def explain(
       dcrfdsl explain trp tolerance
       dcrfdsl explain unknown-name
       dcrfdsl explain tag --nbest
+      dcrfdsl explain torch
     """
     if not names:
         print("\n".join(_overview()))
@@ -48,7 +60,7 @@ def _overview() -> Iterable[str]:
     from .command_reference import command_entries
 
     kinds: dict[str, list[str]] = {}
-    for entry in (*command_entries(), *reference_entries()):
+    for entry in (*command_entries(), *_libraries(), *reference_entries()):
         kinds.setdefault(entry.kind, []).append(entry.name)
     for kind, names in kinds.items():
         yield "\n".join([kind, *_indented(["  ".join(names)])])
@@ -65,13 +77,34 @@ def _page(name: str) -> str:
     in_brackets = re.fullmatch(r"(?:error|warning|note)\[(.+)\]", name)
     slug = in_brackets[1] if in_brackets else name
     entries, settings = entries_named(slug), settings_named(name)
-    parts = [described(entry) for entry in (*entries, *(c for c in command_entries() if c.name == name))]
+    commands = (entry for entry in command_entries() if entry.name == name)
+    libraries = (entry for entry in _libraries() if _names_library(entry, name))
+    parts = [described(entry) for entry in (*entries, *commands, *libraries)]
     if settings:
         parts.append("\n".join(_setting_lines(name, settings)))
     parts = parts or [described(entry) for entry in _with_word(name)]
     if not parts:
         refuse("unknown-word", f"`{name}` is no word of the language and no kind of message", _remedy(name))
     return "\n\n".join(parts)
+
+
+def _libraries() -> Iterable[ReferenceEntry]:
+    """An entry for each module that meets another library, from what the module says; the library is not loaded."""
+    from ..semantics import ReferenceEntry
+
+    for name, (page, others) in LIBRARIES.items():
+        module = import_module(f"dcrfdsl.{name}")
+        summary, *rest = inspect.cleandoc(module.__doc__ or "").split("\n\n")
+        public, where = ", ".join(module.__all__), f"See docs/{page}.md, and `help` of its names in Python."
+        usage = f"from dcrfdsl.{name} import {public}"
+        text = "\n\n".join((*rest, where))
+        yield ReferenceEntry("module", name, usage, summary, text, synonyms=tuple(others.split(", ")))
+
+
+def _names_library(entry: ReferenceEntry, name: str) -> bool:
+    """Whether a module, a public name of it, or a name of the library is asked for."""
+    known = (entry.name, *entry.usage.partition(" import ")[2].split(", "), *entry.synonyms)
+    return name.removeprefix("dcrfdsl.").lower() in (one.lower() for one in known)
 
 
 def _with_word(word: str) -> Iterable[ReferenceEntry]:

@@ -129,14 +129,15 @@ def fmt(
 def lsp() -> None:
     """Serve an editor over stdin and stdout: problems as you type, completion, hover, rename, layout.
 
-    An editor starts it; it is of no use by hand. It needs the package pygls: pip install 'dcrfdsl[lsp]'.
+    An editor starts it; it is of no use by hand. It needs the package pygls: pip install -e '.[lsp]'.
 
     \b
     Example:
       dcrfdsl lsp
     """
     if find_spec("pygls") is None:
-        refuse("missing-package", "the language server needs the package `pygls`", "pip install 'dcrfdsl[lsp]'")
+        remedy = "install the extra `lsp`; in a clone of dcrfdsl: pip install -e '.[lsp]'"
+        refuse("missing-package", "the language server needs the package `pygls`", remedy)
     from ..language_server import serve
 
     serve()

@@ -192,7 +192,7 @@ def _checked_record(path: str | Path, view: memoryview) -> dict[str, Any]:
             path,
             "newer-model",
             f"`{path}` is of model format {version}; this dcrfdsl reads formats 1 to {FORMAT_VERSION}",
-            "install the dcrfdsl that wrote it, or a newer one: `pip install --upgrade dcrfdsl`",
+            "install the dcrfdsl that wrote it, or a newer one",
         )
     if not isinstance(header, dict):
         raise _damaged(path, "its header is not an object")

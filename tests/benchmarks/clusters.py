@@ -31,7 +31,7 @@ OVERHEAD = 15.0  # percent, at most
 def by_workers() -> Iterator[Figure]:
     """A million tokens by 2 Dask workers on this machine: what an evaluation takes more than by 2 threads."""
     if find_spec("distributed") is None:
-        raise Skip("dask is not installed: pip install 'dcrfdsl[dask]'")
+        raise Skip("dask is not installed: pip install -e '.[dask]'")
     text = conll2000()
     place = work_folder() / "cluster"
     place.mkdir(exist_ok=True)

@@ -39,7 +39,7 @@ def test_without_the_wheel_it_says_what_to_install(monkeypatch: pytest.MonkeyPat
 
     monkeypatch.setattr("importlib.metadata.files", absent)
     assert run(["demo"]) == 1
-    assert "pip install 'dcrfdsl[demo]'" in capsys.readouterr().err
+    assert "pip install -e '.[demo]'" in capsys.readouterr().err
 
 
 def test_a_slice_is_as_if_only_its_sentences_had_been_read() -> None:

@@ -12,6 +12,7 @@ import pytest
 
 import dcrfdsl
 from dcrfdsl.cli import run
+from dcrfdsl.cli.explain_command import LIBRARIES
 from dcrfdsl.features.values.value_functions import FEATURES
 from dcrfdsl.foundation.errors.registry import Table
 from dcrfdsl.metrics import METRICS
@@ -224,6 +225,16 @@ def test_explain_knows_words_within_statements(word: str, statement: str, capsys
     assert run(["explain", word]) == 0
     assert capsys.readouterr().out.startswith(f"statement {statement}\n")
     assert run(["explain", "word"]) == 1  # a column of examples
+
+
+@pytest.mark.parametrize("module", LIBRARIES)
+def test_explain_knows_the_modules_for_other_libraries(module: str, capsys: pytest.CaptureFixture[str]) -> None:
+    names = importlib.import_module(f"dcrfdsl.{module}").__all__
+    for word in (module, f"dcrfdsl.{module}", names[0], LIBRARIES[module][1].split(", ")[0].upper()):
+        assert run(["explain", word]) == 0
+        page = capsys.readouterr().out
+        assert f"module {module}\n" in page and all(name in page for name in names)
+    assert (ROOT / "docs" / f"{LIBRARIES[module][0]}.md").exists()
 
 
 def test_explain_without_a_name_lists_all(capsys: pytest.CaptureFixture[str]) -> None:

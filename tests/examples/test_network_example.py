@@ -14,7 +14,7 @@ from helpers import ROOT, example_modules
 
 from dcrfdsl.cli import run as dcrfdsl_command
 
-torch = pytest.importorskip("torch", reason="needs PyTorch: pip install 'dcrfdsl[torch]'")
+torch = pytest.importorskip("torch", reason="needs PyTorch: pip install -e '.[torch]'")
 
 FOLDER = ROOT / "examples" / "network"
 net, heads, run = example_modules(FOLDER, "net", "heads", "run")

@@ -11,7 +11,7 @@ from helpers import ROOT, example_modules
 
 from dcrfdsl import TrainedModel, fit, load_template, read_corpus
 
-spacy = pytest.importorskip("spacy", reason="needs spaCy: pip install 'dcrfdsl[spacy]'")
+spacy = pytest.importorskip("spacy", reason="needs spaCy: pip install -e '.[spacy]'")
 pytest.importorskip("starlette", reason="the extra `serve` is not installed")
 testclient = pytest.importorskip("starlette.testclient", reason="needs httpx")
 

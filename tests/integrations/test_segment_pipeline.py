@@ -12,7 +12,7 @@ import pytest
 
 from dcrfdsl import DcrfError
 
-transformers = pytest.importorskip("transformers", reason="needs transformers: pip install 'dcrfdsl[transformers]'")
+transformers = pytest.importorskip("transformers", reason="needs transformers: pip install -e '.[transformers]'")
 torch = pytest.importorskip("torch", reason="needs torch")
 tokenizers = pytest.importorskip("tokenizers", reason="needs tokenizers")
 

@@ -13,7 +13,7 @@ import pytest
 
 from dcrfdsl import DcrfError, DcrfWarning, TrainedModel, corpus_from_rows, fit, load_text
 
-spacy = pytest.importorskip("spacy", reason="needs spaCy: pip install 'dcrfdsl[spacy]'")
+spacy = pytest.importorskip("spacy", reason="needs spaCy: pip install -e '.[spacy]'")
 from spacy.tokens import Doc, DocBin, Span, Token  # noqa: E402
 from spacy.training import Example  # noqa: E402
 

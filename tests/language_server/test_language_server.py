@@ -178,7 +178,7 @@ def test_without_pygls_one_line_says_what_to_do() -> None:
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert run.returncode != 0
-    assert "pip install 'dcrfdsl[lsp]'" in run.stderr
+    assert "pip install -e '.[lsp]'" in run.stderr
     assert "Traceback" not in run.stderr
 
 

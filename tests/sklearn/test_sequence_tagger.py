@@ -493,7 +493,7 @@ PROGRAMS = {
         "try:\n    import dcrfdsl.sklearn.sequence_estimator\n"
         "except ImportError as error:\n    print(str(error).replace(chr(10), ' '))",
         "error[missing-package]: the estimators need the package `scikit-learn`, which is not installed   "
-        "= help: pip install 'dcrfdsl[sklearn]'",
+        "= help: install the extra `sklearn`; in a clone of dcrfdsl: pip install -e '.[sklearn]'",
     ),
     "what scikit-learn itself lacks is not said to be scikit-learn": (
         "import sys; sys.modules['joblib'] = None\n"

@@ -83,7 +83,7 @@ def test_the_client_starts_restarts_and_ends(tmp_path: Path) -> None:
 def test_a_server_that_does_not_start_is_told_with_the_setting(tmp_path: Path) -> None:
     said = run_extension(tmp_path, FAILS="1")
     assert [one[0] for one in said] == ["client", "warning"] * 3
-    assert "pip install 'dcrfdsl[lsp]'" in said[1][1] and "dcrf.command" in said[1][1]
+    assert "pip install -e '.[lsp]'" in said[1][1] and "dcrf.command" in said[1][1]
 
 
 def test_without_the_client_library_there_are_colours_alone(tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ from dcrfdsl.training.parts.corpus_parts import open_parts
 from dcrfdsl.training.parts.part_runners import ClusterRunner, cluster_client, part_runner
 from dcrfdsl.training.pipeline import fit
 
-pytest.importorskip("distributed", reason="dask is not installed: pip install 'dcrfdsl[dask]'")
+pytest.importorskip("distributed", reason="dask is not installed: pip install -e '.[dask]'")
 pytestmark = pytest.mark.long
 TEXT = f"{CHAIN}train likelihood: optimizer = lbfgs(max_iterations = 12)\n"
 

@@ -24,5 +24,6 @@ def needed(package: str, what: str | None = None, extra: str | None = None) -> I
         if error.name != package:  # it is there, but old or damaged, as its own error says
             raise
         message = f"{what or f'this needs the package `{package}`'}, which is not installed"
-        remedy = f"pip install 'dcrfdsl[{extra or package}]'"
+        extra = extra or package
+        remedy = f"install the extra `{extra}`; in a clone of dcrfdsl: pip install -e '.[{extra}]'"
         raise MissingPackage(Diagnostic("missing-package", message, help=remedy)) from None

@@ -178,7 +178,7 @@ FORMATS: Table[Format] = Table(
             synonyms={"word": "token", "form": "token", "text": "token", "label": "spans", "entities": "spans"},
         ),
         "parquet": Format(
-            "Apache Parquet, with the package `pyarrow` (`pip install 'dcrfdsl[parquet]'`). Where the columns are "
+            "Apache Parquet, with the package `pyarrow`, the extra `parquet`. Where the columns are "
             "lists, a row is a sentence; else a row is a token, and `sentence` names the column that tells sentences "
             "apart. Class numbers that the file names are read as names. `tag` writes Parquet, with columns "
             "`predicted_NAME`.",

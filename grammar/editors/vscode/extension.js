@@ -29,7 +29,7 @@ async function start() {
     await client.start();
   } catch (error) {
     client = undefined;
-    const remedy = "Install it by `pip install 'dcrfdsl[lsp]'`, or say in the setting dcrf.command where it is.";
+    const remedy = "Install it in a clone of dcrfdsl by `pip install -e '.[lsp]'`, or say in the setting dcrf.command where it is.";
     vscode.window.showWarningMessage(`\`${command} lsp\` does not start: ${error.message}. ${remedy}`);
   }
 }
