@@ -76,11 +76,11 @@ class Parameters:
 
     cliques: tuple[CliqueWeights, ...]
 
-    @property
+    @foundation.cached_property
     def num_bias(self) -> int:
         return sum(len(clique.bias) for clique in self.cliques)
 
-    @property
+    @foundation.cached_property
     def num_weights(self) -> int:
         return self.num_bias + sum(len(clique.entry) for clique in self.cliques)
 

@@ -293,7 +293,9 @@ class Decoder:
     ) -> Corpus:
         lengths, rows = np.array([len(of_names) for of_names in scores], np.int64), []
         whole = np.concatenate([np.zeros((0, len(self.names))), *scores])
-        whole = whole.take([self._state_of.index(state) for state in self._found], axis=1)
+        order = [self._state_of.index(state) for state in self._found]
+        if order != [*range(whole.shape[1])]:
+            whole = whole.take(order, axis=1)
         if len(self._found) < len(self._states):
             named, whole = whole, np.full((len(whole), len(self._states)), -np.inf)
             whole[:, [self._states.index(state) for state in self._found]] = named
@@ -391,6 +393,8 @@ class _Batch(NamedTuple):
 
 def _array(values: Any) -> Floats:
     """An array of floats from an array, nested lists, or a tensor of torch, on any device and of any precision."""
+    if type(values) is np.ndarray:
+        return values.astype(np.float64, copy=False)
     if hasattr(values, "logits"):
         raise data_error("bad-argument", "`logits` is the whole output of a network", help="pass its `.logits`")
     detach = getattr(values, "detach", None)

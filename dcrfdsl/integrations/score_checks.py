@@ -107,8 +107,8 @@ def kept_positions(lengths: Ints | None, shape: tuple[int, int]) -> Mask:
         return np.ones(shape, np.bool_)
     if (lengths.size and lengths.dtype.kind not in "iu") or lengths.shape != (batch,):
         raise ValueError(f"`lengths` are {batch} whole numbers; found {lengths.dtype} of shape {lengths.shape}")
-    wrong = lengths[(lengths < 0) | (lengths > time)]
-    if len(wrong):
+    if batch and (lengths.min() < 0 or lengths.max() > time):
+        wrong = lengths[(lengths < 0) | (lengths > time)]
         raise ValueError(f"`lengths` are from 0 to T = {time}; found {wrong[0]}")
     kept: Mask = np.arange(time) < lengths[:, None]
     return kept
@@ -132,8 +132,8 @@ def codes_by_label(template: ScoredTemplate, tags: Any, shape: tuple[int, int]) 
 def check_codes(template: ScoredTemplate, label: str, codes: Ints) -> None:
     """That codes, of any shape, are those of states, or -1."""
     count = len(template.states[label])
-    wrong = codes[(codes < -1) | (codes >= count)]
-    if len(wrong):
+    if codes.size and (codes.min() < -1 or codes.max() >= count):
+        wrong = codes[(codes < -1) | (codes >= count)]
         meant = ", for which -1 stands here" if wrong[0] == -100 else ""
         raise ValueError(f"`{label}` has the codes 0 to {count - 1}, and -1 for unknown: found {wrong[0]}{meant}")
 

@@ -17,8 +17,9 @@ from __future__ import annotations
 
 import itertools
 from abc import ABC, abstractmethod
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter, deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -43,7 +44,7 @@ WITHOUT_LOSS = ("hmm", "adaboost", "induce", "rescale")
 IN_PIECES = ("piecewise", "memm", "pseudolikelihood", "pwpl", "bidirectional")  # of cliques that have weights
 MOST_BATCHES = 32  # that are kept bound, by their lengths
 MOST_RUNS = 8  # that threads share; the same for any number of them, and so are the sums
-WORK_OF_RUN = 2**20  # entries of tables, about: in a run of fewer a thread would gain less than its start costs
+WORK_OF_RUN = 2**21  # entries of tables, about: in a run of fewer a thread would gain less than its start costs
 NOTHING = np.zeros(0)
 LEAST_ROOM = 256  # tokens that are bound at least
 # The first derivative by values at ±h and ±2h: f' = Σ c f(x + k h) / h, with an error of h⁴ f⁗'/30.
@@ -100,6 +101,7 @@ class ScoredTemplate:
             for name in dict.fromkeys(itertools.chain.from_iterable(self.tables))
         }
         self.method, self.settings = choose_method(self.graph, self.parameters, inference_settings(self.spec))
+        self.spare = deque[Floats](maxlen=MOST_RUNS)  # memory that `lent_room` lends
         self._binders: dict[tuple[int, bool], Binder] = {}
         self._batches: dict[tuple[bytes, bool], ScoredBatch] = {}
         if not self.inputs:
@@ -108,7 +110,7 @@ class ScoredTemplate:
 
     def __getstate__(self) -> dict[str, Any]:
         """All but what is bound, which a copy binds anew."""
-        return {**self.__dict__, "_batches": {}, "_binders": {}}
+        return {**self.__dict__, "_batches": {}, "_binders": {}, "spare": deque(maxlen=MOST_RUNS)}
 
     @property
     def num_weights(self) -> int:
@@ -213,6 +215,10 @@ class BatchFunction(ABC):
         """Zeros, to be written to: arrays that need not be copied for the engine."""
 
     @abstractmethod
+    def lent_room(self) -> AbstractContextManager[Arrays]:
+        """The same, with any numbers in it, for as long as the context lasts. New memory costs as much as the sums."""
+
+    @abstractmethod
     def values(self, arrays: Arrays) -> Floats:
         """The value of each sentence, [B]."""
 
@@ -250,7 +256,7 @@ class ScoredBatch(BatchFunction):
         self.data: BoundData = self._binder.bind(rows, self.sentence_off, {})
         self.method = METHODS[template.method].build(self.data, template.settings)
         entries = self.num_tokens * sum(one.num_assignments for one in template.graph.templates)
-        self._runs = self.data.chunks(min(MOST_RUNS, 1 + entries // WORK_OF_RUN))
+        self._runs = self.data.chunks(min(MOST_RUNS, max(1, entries // WORK_OF_RUN)))
 
     def rows(self) -> tuple[FeatureRows, ...]:
         """A feature at each token, with its number, for each table."""
@@ -261,6 +267,15 @@ class ScoredBatch(BatchFunction):
 
     def room(self) -> EngineArrays:
         return self._parted(np.zeros(self.data.num_weights))
+
+    @contextmanager
+    def lent_room(self) -> Iterator[EngineArrays]:
+        spare, size = self.template.spare, self.data.num_weights
+        memory = spare.pop() if spare else NOTHING
+        if len(memory) < size:
+            memory = np.zeros(size)
+        yield self._parted(memory[:size])
+        spare.append(memory)
 
     def _weights(self, arrays: Arrays) -> Floats:
         """All of them as the engine has them: the scores of each table have room for more tokens."""
@@ -381,7 +396,7 @@ class ScoredBatch(BatchFunction):
 
     def labelling(self, codes: Sequence[Ints]) -> Ints32:
         """Labels as the engine has them, from the codes of each variable, [N] each."""
-        return np.ascontiguousarray(np.stack(codes, axis=-1).ravel(), np.int32)
+        return np.ascontiguousarray(codes[0] if len(codes) == 1 else np.stack(codes, axis=-1).ravel(), np.int32)
 
     def scores_of(self, potentials: Potentials, labelling: Ints32) -> Floats:
         """The score of a labelling of each sentence, [B]; -inf where it is impossible."""
@@ -454,6 +469,9 @@ class LabelledBatch(BatchFunction):
 
     def room(self) -> Arrays:
         return self.free.room()
+
+    def lent_room(self) -> AbstractContextManager[Arrays]:
+        return self.free.lent_room()
 
     def values(self, arrays: Arrays) -> Floats:
         """log p of each sentence, [B]; -inf where its labels are impossible."""

@@ -59,40 +59,43 @@ class PaddedFunction:
 
     def arrays(self, tensors: Sequence[Tensor]) -> Arrays:
         """Weights, and padded tables, as the engine has them."""
-        arrays = self.function.room()
+        return self.filled(self.function.room(), tensors)
+
+    def filled(self, arrays: Arrays, tensors: Sequence[Tensor]) -> Arrays:
+        """These arrays, with weights and tables written to them."""
         arrays[0][:] = array_of(tensors[0])
         for array, table in zip(arrays[1:], tensors[1:], strict=True):
             array[...] = self.places.taken(table)
         return arrays
 
-    def times(self, counts: Arrays, mass: Tensor, tensors: Sequence[Tensor]) -> Arrays:
+    def times(self, counts: Arrays, mass: Tensor, tensors: Sequence[Tensor]) -> list[Tensor]:
         """The derivatives of Σ mass value.   counts: those with a mass of 1."""
         of = array_of(mass)
-        return self.function.times(counts, of, counts if all_equal(of) else self.arrays(tensors))
+        if all_equal(of):
+            return self.like(counts, tensors, float(of[0]))
+        return self.like(self.function.times(counts, of, self.arrays(tensors)), tensors)
 
-    def like(self, arrays: Sequence[Floats], tensors: Sequence[Tensor]) -> list[Tensor]:
-        """The other way, with the types and devices of these tensors."""
-        own, *tables = arrays
-        pairs = zip(tables, tensors[1:], strict=True)
-        values = [own, *(self.places.spread(_narrow(table, like)) for table, like in pairs)]
-        return [
-            torch.as_tensor(value, dtype=like.dtype, device=like.device)
-            for value, like in zip(values, tensors, strict=True)
-        ]
+    def like(self, arrays: Sequence[Floats], tensors: Sequence[Tensor], factor: float = 1.0) -> list[Tensor]:
+        """The other way, times a factor, in new memory, with the types and devices of these tensors."""
+        own, *tables = (_product(array, factor, like) for array, like in zip(arrays, tensors, strict=True))
+        values = [own, *map(self.places.spread, tables)]
+        return [torch.from_numpy(value).to(like) for value, like in zip(values, tensors, strict=True)]
 
 
 def array_of(tensor: Tensor) -> NDArray[Any]:
     tensor = tensor.detach().cpu()
-    found: NDArray[Any] = (tensor if tensor.dtype in (torch.float32, torch.float64) else tensor.float()).numpy()
+    half = tensor.is_floating_point() and tensor.dtype not in (torch.float32, torch.float64)
+    found: NDArray[Any] = (tensor.float() if half else tensor).numpy()
     return found
 
 
-def _narrow(values: Floats, like: Tensor) -> NDArray[Any]:
-    return values if like.dtype == torch.float64 else values.astype(np.float32)
+def _product(values: Floats, factor: float, like: Tensor) -> NDArray[Any]:
+    out = np.empty(values.shape, np.float64 if like.dtype == torch.float64 else np.float32)
+    return np.multiply(values, factor, out=out, casting="same_kind")
 
 
 def _of_sentences(values: Floats, device: torch.device) -> Tensor:
-    return torch.as_tensor(values, device=device)
+    return torch.from_numpy(values).to(device)
 
 
 # derivatives ----------------------------------------------------------------------------------------------------------
@@ -105,10 +108,12 @@ class BatchSum(Function):
     def forward(ctx: Any, padded: PaddedFunction, *tensors: Tensor) -> Tensor:
         ctx.padded = padded
         ctx.save_for_backward(*tensors)
-        if any(ctx.needs_input_grad):
-            values, ctx.counts = padded.function.derivatives(padded.arrays(tensors))
-        else:
-            values = padded.function.values(padded.arrays(tensors))
+        with padded.function.lent_room() as room:
+            arrays = padded.filled(room, tensors)
+            if any(ctx.needs_input_grad):
+                values, ctx.counts = padded.function.derivatives(arrays)
+            else:
+                values = padded.function.values(arrays)
         return _of_sentences(values, tensors[0].device)
 
     @staticmethod
@@ -116,7 +121,7 @@ class BatchSum(Function):
         padded, tensors = ctx.padded, ctx.saved_tensors
         if torch.is_grad_enabled():  # a graph of the derivatives is wanted
             return None, *_Derivatives.apply(padded, ctx.counts, mass, *tensors)
-        return None, *padded.like(padded.times(ctx.counts, mass, tensors), tensors)
+        return None, *padded.times(ctx.counts, mass, tensors)
 
 
 class _Derivatives(Function):
@@ -126,7 +131,7 @@ class _Derivatives(Function):
     def forward(ctx: Any, padded: PaddedFunction, counts: Arrays, mass: Tensor, *tensors: Tensor) -> tuple[Tensor, ...]:
         ctx.padded = padded
         ctx.save_for_backward(mass, *tensors)
-        return tuple(padded.like(padded.times(counts, mass, tensors), tensors))
+        return tuple(padded.times(counts, mass, tensors))
 
     @staticmethod
     @torch.autograd.function.once_differentiable

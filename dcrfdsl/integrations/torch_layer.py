@@ -408,15 +408,15 @@ class SequenceDistribution:
         """The codes of each label at the tokens, [N]."""
         template = self._layer.template
         given = score_checks.codes_by_label(template, tags, self._places.kept.shape)
-        found = {label: np.full(len(self._places.tokens), UNKNOWN) for label in template.labels}
+        found = {label: np.full(len(self._places.tokens), UNKNOWN) for label in template.labels if label not in given}
         for label, one in given.items():
             if not isinstance(one, Tensor):
                 raise ValueError(f"codes of `{label}` are a tensor, found {type(one).__name__}")
             if one.is_floating_point() or one.is_complex() or one.dtype == torch.bool:
                 raise ValueError(f"codes of `{label}` are whole numbers, found {one.dtype}")
-            found[label] = one.detach().cpu().numpy()[self._places.kept].astype(np.int64)
+            found[label] = self._places.taken(one).astype(np.int64)
             score_checks.check_codes(template, label, found[label])
-        return found
+        return {label: found[label] for label in template.labels}
 
     def _gold(self, codes: Mapping[str, Ints], lengths: Ints) -> Gold:
         template = self._layer.template

@@ -15,17 +15,19 @@ from .joint_tests import observed_codes
 
 
 def given_scores(given: GivenScores, values: CorpusValues) -> Floats:
-    """The score of each assignment at each token, [N, assignments]; -inf for what is impossible.
+    """The score of each assignment at each token, [N, assignments], perhaps the column's own; -inf for the impossible.
 
     DcrfError where a column has other states or another number of them, and at the first NaN or +inf.
     """
-    total: Floats = np.zeros((values.corpus.num_tokens, math.prod(map(len, given.states))))
+    total: Floats | None = None
     for term in given.terms:
-        scores = term.scale * _scores(term.column, given, values)
+        scores = _scores(term.column, given, values)
+        if term.scale != 1.0:
+            scores = term.scale * scores
         if term.when:
             scores = np.where(observed_codes(term.when, values)[:, None] == 2 ** len(term.when) - 1, scores, 0.0)
-        total += scores
-    return total
+        total = scores if total is None else total + scores
+    return np.zeros((values.corpus.num_tokens, math.prod(map(len, given.states)))) if total is None else total
 
 
 def _scores(name: str, given: GivenScores, values: CorpusValues) -> Floats:
@@ -51,8 +53,8 @@ def _scores(name: str, given: GivenScores, values: CorpusValues) -> Floats:
         found, listed = f"{numbers.shape[1]:,} numbers", ", ".join(quoted_names(assignments, 5))
         message = f"column `{name}` has {found} a token, expected {len(assignments):,}: those of {listed}"
         raise token_error(corpus, 0, "bad-value", message, "give one for each state, in the order of the states")
-    wrong = np.isnan(numbers) | (numbers == np.inf)
-    if wrong.any():
+    if not numbers.max(initial=-np.inf) < np.inf:  # which NaN is not either
+        wrong = np.isnan(numbers) | (numbers == np.inf)
         token, place = np.argwhere(wrong)[0].tolist()
         number = numbers[token, place]
         message = f"column `{name}` has the score `{number}` of `{assignments[place]}`"

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from weakref import WeakKeyDictionary
 
@@ -31,6 +30,7 @@ from ...kernels.tables import Kinds, Potentials, Ragged
 from .binding import BoundData
 
 NOTHING = np.zeros(0)
+LOG_FLOOR = math.log(kernels.FLOOR)  # of a table of moves in linear space
 LONGEST = 2**15  # positions; longer sequences take the general path, block by block
 USUAL, KEPT = 64, 2**10  # positions for which a workspace is made at least, and kept at most
 
@@ -69,46 +69,48 @@ class Chain:
             table = log_base[self.base[kind] : self.base[kind] + self.states**2].reshape(pair.shape)
             pair += table.T if turned else table
         peak = float(pair.max())
-        if not np.isfinite(peak):
+        if not math.isfinite(peak):
             return None
         pair -= peak
         if linear:
-            with np.errstate(under="ignore"):
-                logs, pair = pair, np.exp(pair)
-            if (pair[logs > -np.inf] < kernels.FLOOR).any():
+            if ((pair < LOG_FLOOR) & (pair > -np.inf)).any():
                 return None
-        everywhere = self._rows(log_base, self.everywhere)
-        everywhere[self.states :] = -np.inf
+            pair = np.exp(pair)
+        n, width, square = self.states, self.width, self.width**2
+        cells = aligned_zeros(3 * width + 2 * square)
+        rows, squares = cells[: 3 * width].reshape(3, width), cells[3 * width :].reshape(2, width, width)
+        for row, kinds in zip(rows, (self.everywhere, self.at_first, self.at_last), strict=True):
+            for kind in kinds:
+                row[:n] += log_base[self.base[kind] : self.base[kind] + n]
+        rows[0, n:] = -np.inf
+        squares[0, :n, :n], squares[1, :n, :n] = pair, pair.T
         return kernels.ChainTables(
-            registers=(0,) * block_registers(self.states),
-            states=self.states,
-            width=self.width,
+            registers=(0,) * block_registers(n),
+            states=n,
+            width=width,
             scored=self.scored,
-            everywhere=everywhere,
-            at_first=self._rows(log_base, self.at_first),
-            at_last=self._rows(log_base, self.at_last),
-            pair=self._square(pair),
-            pair_turned=self._square(pair.T),
+            everywhere=rows[0],
+            at_first=rows[1],
+            at_last=rows[2],
+            pair=squares[0].ravel(),
+            pair_turned=squares[1].ravel(),
             pair_peak=peak,
-            unit=self._square(np.eye(self.states)),
+            unit=self._unit,
         )
 
-    def _rows(self, log_base: Floats, kinds: Iterable[int]) -> Floats:
-        out = aligned_zeros(self.width)
-        for kind in kinds:
-            out[: self.states] += log_base[self.base[kind] : self.base[kind] + self.states]
-        return out
-
-    def _square(self, table: Floats) -> Floats:
-        out = aligned_zeros(self.width * self.width).reshape(self.width, self.width)
-        out[: self.states, : self.states] = table
-        return out.ravel()
+    @cached_property
+    def _unit(self) -> Floats:
+        unit = aligned_zeros(self.width**2)
+        unit[: self.states * self.width : self.width + 1] = 1.0
+        return unit
 
     def sums(self) -> kernels.ChainSums:
         """Sums of 0 for the kernel to add to."""
-        rows = -(-self.states // 4) * 4  # the kernel works on four rows at once
-        everywhere, at_first, at_last = (aligned_zeros(self.width) for _ in range(3))
-        return kernels.ChainSums(everywhere, at_first, at_last, aligned_zeros(rows * self.width))
+        rows, width = -(-self.states // 4) * 4, self.width  # the kernel works on four rows at once
+        cells = aligned_zeros((3 + rows) * width)
+        return kernels.ChainSums(
+            cells[:width], cells[width : 2 * width], cells[2 * width : 3 * width], cells[3 * width :]
+        )
 
     def spread(self, sums: kernels.ChainSums, expected: Floats, tables: kernels.ChainTables | None = None) -> None:
         """Adds `sums` to the expectations of the shared cells, `expected`. Those of pairs are multiplied by ψ if these

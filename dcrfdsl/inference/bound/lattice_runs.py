@@ -68,6 +68,8 @@ class CandidateRuns:
             if template.coded is not None:
                 table = template.coded.reshape(len(template.coded), states)
                 many = (table if table.dtype == np.bool_ else table > -np.inf).sum(axis=1)[data.rows.feature[first]]
+            elif not len(data.rows.value) or data.rows.value.min() > -np.inf:
+                continue
             else:
                 many = np.add.reduceat(data.rows.value > -np.inf, first) if len(first) else first
             np.minimum(left, many, out=left)
