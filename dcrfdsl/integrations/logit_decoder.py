@@ -10,7 +10,8 @@ pipeline (`transformers_pipeline`), learning moves (`training`).
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple, TypeAlias
 
@@ -35,6 +36,9 @@ from ..training import Template, as_resolved, fit
 
 Names: TypeAlias = Mapping[int, str] | Mapping[str, str] | Sequence[str]
 Units: TypeAlias = list[list[int]]  # of each word, the numbers of its pieces
+
+
+NO_LABEL = -100  # stands in training labels where a piece has none
 
 
 class FoundSegment(NamedTuple):
@@ -164,6 +168,10 @@ class Decoder:
         texts = list(texts) if batch.is_several else [texts]
         batch.require_length(texts, "texts")
         units = batch.units()
+        if cut := [n for n, text in enumerate(texts) if not isinstance(text, str) and len(text) > len(units[n])]:
+            message = f"words of text {', '.join(str(n + 1) for n in cut[:10])}, from 1, have no piece and get no label"
+            remedy = "split longer texts than the network takes, or leave `truncation` out"
+            warn_of([Diagnostic("bad-argument", message, severity="warning", help=remedy)], depth=2)
         places = [_places(text, *batch.of_text(n), units[n]) for n, text in enumerate(texts)]
         words = [[whole[start:end] for start, end in of_words] for whole, of_words in places]
         answers: list[Any] = []
@@ -201,7 +209,8 @@ class Decoder:
         """The scores of words as a corpus: to learn moves, to calibrate and evaluate by gold labels.
 
         logits, words, word_ids, special_tokens_mask: as for `labels`.
-        labels: the gold label of each word of each text, as `id2label` names them; by default there are none.
+        labels: the gold label of each word of each text, as `id2label` names or numbers them; or of each piece, with
+            -100 for those without, as a network is trained with. By default there are none.
 
         Lines are numbers of texts. Raises DcrfError where arguments do not fit each other.
 
@@ -217,8 +226,23 @@ class Decoder:
         if labels is not None:
             gold = list(labels) if batch.is_several else [labels]
             batch.require_length(gold, "labels")
-            gold = [[_state_of(name, self._states) or name for name in names] for names in gold]
+            gold = [self._gold_of(n, list(of_text), batch) for n, of_text in enumerate(gold)]
         return self._corpus(self._scores_of(batch), self._batch_words(words, batch), gold)
+
+    def _gold_of(self, n: int, labels: list[Any], batch: _Batch) -> list[str]:
+        """The states of the words of text n. DcrfError where it is not known which."""
+        if any(not isinstance(one, str) and int(one) == NO_LABEL for one in labels):  # of pieces
+            batch.require_pieces(n, labels, "labels")
+            labels = [labels[unit[0]] for unit in batch.units_of(n)]
+        else:
+            labels = batch.of_words(n, labels, "labels")
+        names = [one if isinstance(one, str) else dict(enumerate(self.names)).get(int(one)) for one in labels]
+        if None in names:
+            word = names.index(None)
+            message = f"word {word} of text {n + 1}, from 0, has the label {labels[word]}, which `id2label` has not"
+            remedy = "tell which pieces are no words, by `word_ids` or `special_tokens_mask`, and label all others"
+            raise data_error("bad-argument", message, help=remedy)
+        return [_state_of(name, self._states) or name for name in names if name is not None]
 
     def _scores_of(self, batch: _Batch) -> list[Floats]:
         if batch.is_plain and self._pieces == "first":
@@ -230,7 +254,7 @@ class Decoder:
             return None
         listed = list(words) if batch.is_several else [words]
         batch.require_length(listed, "words")
-        return listed
+        return [batch.of_words(n, list(of_text), "words") for n, of_text in enumerate(listed)]
 
     # steps, which the pipeline takes too ------------------------------------------------------------------------------
 
@@ -350,10 +374,8 @@ class _Batch(NamedTuple):
             if values is None:
                 continue
             batch.require_length(values, name)
-            for n, (of_text, one) in enumerate(zip(values, every, strict=True)):
-                if len(of_text) != len(one):
-                    message = f"`{name}` of text {n + 1} has {len(of_text)} entries, and its logits {len(one)} pieces"
-                    raise data_error("bad-argument", message, help="give one a piece, padding too")
+            for n, of_text in enumerate(values):
+                batch.require_pieces(n, of_text, name)
         return batch
 
     @property
@@ -367,6 +389,22 @@ class _Batch(NamedTuple):
             message = f"`{name}` are of {len(values)} texts, and `logits` of {len(self.logits)}"
             raise data_error("bad-argument", message, help=f"give `{name}` of each text")
 
+    def require_pieces(self, n: int, values: Sequence[Any], name: str) -> None:
+        """DcrfError unless text n has one value for each piece."""
+        if len(values) != len(self.logits[n]):
+            message = f"`{name}` of text {n + 1} has {len(values)} entries, and its logits {len(self.logits[n])} pieces"
+            raise data_error("bad-argument", message, help="give one a piece, padding too")
+
+    def of_words(self, n: int, values: list[Any], name: str) -> list[Any]:
+        """Those of the words of text n that have a piece. DcrfError where some have no value; others need no piece."""
+        units, (word_ids, _) = self.units_of(n), self.of_text(n)
+        words = range(len(units)) if word_ids is None else [int(word_ids[unit[0]]) for unit in units]
+        if len(values) <= max(words, default=-1) or (word_ids is None and len(values) > len(words)):
+            least = "" if word_ids is None else "at least "
+            message = f"`{name}` of text {n + 1} are {len(values)}, expected {least}{max(words, default=-1) + 1}"
+            raise data_error("bad-argument", message, help="give one for each word, in their order")
+        return [values[word] for word in words]
+
     def of_text(self, n: int) -> tuple[Any, Any]:
         """Numbers of words and offsets of a text, None for those that are not given."""
         return (
@@ -376,9 +414,10 @@ class _Batch(NamedTuple):
 
     def units(self) -> list[Units]:
         """Of each text the pieces of its words."""
-        return [self._units_of(n) for n in range(len(self.logits))]
+        return [self.units_of(n) for n in range(len(self.logits))]
 
-    def _units_of(self, n: int) -> Units:
+    def units_of(self, n: int) -> Units:
+        """The pieces of the words of text n."""
         word_ids, offsets = self.of_text(n)
         special = [False] * len(self.logits[n]) if self.special is None else [bool(one) for one in self.special[n]]
         kept = [t for t, is_special in enumerate(special) if not is_special]
@@ -465,8 +504,19 @@ def _state_of(name: str, states: Sequence[str]) -> str | None:
     return next((state for state in (name, f"I-{name}") if state in states), None)
 
 
+def _other_ends(name: str) -> Iterator[str]:
+    """What a name with a mark in another form, `B_PER`, `b-PER` or `PER-B`, has beside it: `I_PER`."""
+    for pattern, other in ((r"B([_.:/ ].+)", r"I\1"), (r"b([-_].+)", r"i\1"), (r"(.+[-_])B", r"\1I")):
+        if found := re.fullmatch(pattern, name):
+            yield found.expand(other)
+
+
 def _template_of(names: Sequence[str]) -> str:
     """A template that adds the logits and allows the moves of the scheme that the labels are marked by."""
+    if marked := [name for name in names if any(other in names for other in _other_ends(name))]:
+        message = f"`id2label` has {_few(marked)}: marks of segments are written as in `B-PER` and `I-PER`"
+        remedy = "give the names in this form; or write a template, if these are types"
+        raise data_error("bad-argument", message, help=remedy)
     parts = [split_mark(name) for name in names]
     if any(part is not None and part[1] for part in parts):  # what has no mark beside these is no label of a word
         names = [name for name, part in zip(names, parts, strict=True) if part is not None]

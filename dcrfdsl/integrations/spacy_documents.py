@@ -187,13 +187,14 @@ class LabelPlaces:
             token._.set(place[2:], state)
 
     def read(self, label: str, sentence: Sentence) -> list[str]:
-        """The label of each token of a sentence; of spans in IOB2, and `_` where spaCy knows of no entities."""
+        """The label of each token of a sentence; of spans in IOB2, and `_` where spaCy knows of none."""
         place = self.places[label]
         if place == "ents":
             marks = _marks(sentence.doc.ents, sentence.tokens)
             return [mark if token.ent_iob else "_" for token, mark in zip(sentence.tokens, marks, strict=True)]
         if place == "spans":
-            return _marks(sentence.doc.spans.get(label, ()), sentence.tokens)
+            known = label in sentence.doc.spans
+            return _marks(sentence.doc.spans[label], sentence.tokens) if known else ["_"] * len(sentence.tokens)
         return list(map(str, map(_reader(place), sentence.tokens)))
 
 
@@ -253,7 +254,8 @@ def corpus_from_docs(
     labels: of each label where it is: `ents`, `spans` (of the label's name), `tag`, `pos`, or `_.NAME`.
 
     Segments are marked as the label's scheme says. A token whose entity is missing (`token.ent_iob` is 0), as all are
-    in a document without annotation, has the label's mark for `missing`, and is a DcrfError without such. Lines are
+    in a document without annotation, or without the label's key in `doc.spans`, has the label's mark for `missing`, and
+    is a DcrfError without such. Lines are
     numbers of sentences. Raises DcrfError for a column that no attribute gives, and for a label that its place cannot
     hold.
 
@@ -283,21 +285,27 @@ def corpus_from_docs(
     for label in spec.labels:
         if isinstance(label.domain, Scheme) and label.domain.name != "bio":
             corpus = remarked(corpus, label.name, label.domain.name)
-        if places.places[label.name] == "ents":
-            corpus = _with_missing(corpus, label.name, label.missing, sentences)
+        if places.places[label.name] in ("ents", "spans"):
+            corpus = _with_missing(corpus, label.name, label.missing, places.places[label.name], sentences)
     return corpus
 
 
-def _with_missing(corpus: Corpus, label: str, mark: str | None, sentences: Sequence[Sentence]) -> Corpus:
+def _with_missing(corpus: Corpus, label: str, mark: str | None, place: str, sentences: Sequence[Sentence]) -> Corpus:
     """The corpus with the template's mark where an entity is missing. DcrfError if there is none."""
     column = corpus.columns[label]
-    missing = [(n, token) for n, one in enumerate(sentences, 1) for token in one.tokens if not token.ent_iob]
+    missing = [
+        (n, token)
+        for n, one in enumerate(sentences, 1)
+        for token in one.tokens
+        if (not token.ent_iob if place == "ents" else label not in one.doc.spans)
+    ]
     if not missing:
         return corpus
     if mark is None:
         number, token = missing[0]
         message = f"in sentence {number} it is not known whether `{token.text}` is in an entity: nothing has set this"
-        remedy = f'annotate it, by `doc.set_ents(…)`, or declare `label {label} in bio(…) with missing = "?"`'
+        how = "doc.set_ents(…)" if place == "ents" else f"doc.spans[{label!r}] = […]"
+        remedy = f'annotate it, by `{how}`, or declare `label {label} in bio(…) with missing = "?"`'
         raise data_error("bad-argument", message, help=remedy)
     assert isinstance(column, InternedColumn)
     values = [mark if value == "_" else value for value in column.values]

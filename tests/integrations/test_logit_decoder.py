@@ -242,6 +242,26 @@ def test_moves_are_learned_from_scores_and_gold_labels() -> None:
     assert decode.model.evaluate(corpus)["segments(tag).f1"] == 1.0
 
 
+@pytest.mark.parametrize("case", ["numbers", "names", "of pieces", "an array of pieces", "of words that were cut off"])
+def test_gold_labels_may_be_of_words_or_of_pieces(case: str) -> None:
+    """A text of a special piece, a word of two pieces, one of one piece, and a special piece."""
+    of_pieces = [-100, 1, -100, 2, -100]
+    gold = {
+        "numbers": [1, 2], "names": ["B-PER", "I-PER"], "of pieces": of_pieces,
+        "an array of pieces": np.array(of_pieces), "of words that were cut off": [1, 2, 0, 0],
+    }[case]  # fmt: skip
+    decode = Decoder(id2label=BIO)
+    corpus = decode.corpus([np.zeros((5, 5))], [gold], word_ids=[[None, 0, 0, 1, None]])
+    assert [corpus.columns["tag"].text(t) for t in range(corpus.num_tokens)] == ["B-PER", "I-PER"]
+
+
+def test_words_that_were_cut_off_are_a_warning() -> None:
+    decode, logits = Decoder(id2label=BIO), np.eye(5)[[0, 1]]
+    with pytest.warns(DcrfWarning, match="words of text 1, from 1, have no piece and get no label"):
+        (found,) = decode(logits, ["in", "Bath", "and", "York"], word_ids=[0, 1])
+    assert found["word"] == "Bath"
+
+
 def test_a_calibrated_model_has_other_probabilities_and_the_same_labels() -> None:
     names, logits = TYPES, random_logits(40, TYPES, seed=2)
     decode = Decoder(id2label=names)
@@ -279,6 +299,14 @@ REFUSED: dict[str, tuple[Any, str]] = {
     ),
     "words": (lambda d: d(THREE, ["a", "b", "c"]), r"(?s)texts are lists of words.*`word_ids`"),
     "words too few": (lambda d: d(THREE, ["a"], word_ids=[0, 0, 1]), r"`word_ids` has word 1, .* a list of 1 words"),
+    "words too many": (lambda d: d.labels(THREE, words=["a"] * 4), r"`words` of text 1 are 4, expected 3"),
+    "gold too few": (lambda d: d.corpus(THREE, ["O"], word_ids=[None, 0, 1]), r"are 1, expected at least 2"),
+    "gold missing": (
+        lambda d: d.corpus(THREE, [-100, 1, 2]),
+        r"(?s)word 0 of .* label -100.*special_tokens_mask",
+    ),
+    "gold beyond": (lambda d: d.corpus(THREE, [0, 1, 5]), r"word 2 of text 1, from 0, has the label 5"),
+    "gold of other pieces": (lambda d: d.corpus(THREE, [-100, 1], word_ids=[None, 0, 1]), r"has 2 entries"),
     "output": (lambda d: d.labels(SimpleNamespace(logits=THREE)), r"(?s)whole output of a network.*`.logits`"),
     "not a number": (lambda d: d.labels(np.full((1, 5), np.nan)), r"nan"),
 }
@@ -297,6 +325,9 @@ def test_arguments_that_do_not_fit_are_one_error(case: str) -> None:
         ({0: "O", 2: "B-X"}, None, r"numbers 0, 2, expected 0, 1"),
         (["O", "B-X", "O"], None, r"has `O` twice"),
         (["O"], None, r"no type of segments"),
+        (["O", "B_X", "I_X"], None, r"has `B_X`: marks of segments are written as in `B-PER`"),
+        (["O", "X-B", "X-I"], None, r"has `X-B`: marks"),
+        (["o", "b-x", "i-x"], None, r"has `b-x`: marks"),
         ({"O": 0, "B-X": 1}, None, r"(?s)`id2label` names numbers.*for name, number in label2id"),
         ([0, 1], None, r"labels that are no texts"),
         (None, LEARNED.replace("clique tag[-1], tag: bias\n", ""), r"(?s)an order of its own: `B-PER`.*id2label="),

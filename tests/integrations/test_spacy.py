@@ -356,6 +356,19 @@ def test_an_entity_that_is_missing_is_a_missing_label(scheme: str) -> None:
         corpus_from_docs([nlp("9 Bath")], load_text(ADDRESS))
 
 
+def test_spans_that_are_not_there_are_missing() -> None:
+    nlp = spacy.blank("en")
+    docs, in_spans = [nlp("9 Bath"), nlp("York")], {"part": "spans"}
+    docs[0].spans["part"] = [Span(docs[0], 0, 2, "STREET")]
+    with pytest.raises(DcrfError, match=r"(?s)in sentence 2 .* whether `York`.*`doc.spans\['part'\] = "):
+        corpus_from_docs(docs, load_text(ADDRESS), labels=in_spans)
+    template = load_text(ADDRESS.replace("bio(STREET, TOWN)", 'bio(STREET, TOWN) with missing = "?"'))
+    for marks in (["B-STREET", "I-STREET", "?"], ["B-STREET", "I-STREET", "O"]):
+        part = corpus_from_docs(docs, template, labels=in_spans).columns["part"]
+        assert [part.text(t) for t in range(3)] == marks
+        docs[1].spans["part"] = []
+
+
 def test_what_a_component_writes_reads_back(path: str, model: TrainedModel) -> None:
     docs = list(pipeline(path, "sentencizer").pipe(TEXTS))
     corpus = corpus_from_docs(docs, model.spec)
