@@ -212,7 +212,7 @@ class _ScoreParts:
 
     def __init__(self, column_type: ColumnType, how: NumberFormat):
         self._parts: list[NumericColumn] = []
-        self._decimal = how.decimal
+        self._type, self._decimal = column_type, how.decimal
 
     def add(self, block: InternedColumn | NumericColumn | BagColumn) -> None:
         if isinstance(block, InternedColumn):
@@ -220,12 +220,12 @@ class _ScoreParts:
             for code, text in enumerate(block.values):
                 try:
                     read.append(scores_of_text(text.replace(self._decimal, ".")))
-                    scores_in_order([self._expected or read[0], read[-1]])
+                    scores_in_order([self._expected or read[0], read[-1]], self._type)
                 except ValueError as error:
                     bad[code] = str(error)
             if bad:
                 raise _BadValues(bad)
-            numbers, names = scores_in_order(read)
+            numbers, names = scores_in_order(read, self._type)
             block = NumericColumn(numbers[block.codes], names)
         assert isinstance(block, NumericColumn)
         self._parts.append(block)

@@ -62,7 +62,7 @@ def scores_of_text(text: str) -> tuple[list[float], tuple[str, ...]]:
     return [_score_of_text(part) for part in parts], ()
 
 
-def scores_of_values(values: Sequence[Any] | NDArray[Any]) -> tuple[Floats, tuple[str, ...]]:
+def scores_of_values(values: Sequence[Any] | NDArray[Any], of: ColumnType) -> tuple[Floats, tuple[str, ...]]:
     """The scores of T tokens, [T, n], and the states that they are of, if the values name them.
 
     values: an array [T, n], or with an axis for each of several variables, or a list of arrays, of lists of numbers,
@@ -70,12 +70,28 @@ def scores_of_values(values: Sequence[Any] | NDArray[Any]) -> tuple[Floats, tupl
     """
     array = _plain_array(values)
     if array is not None and array.ndim > 1 and array.dtype.kind != "b":
-        return np.array(array, np.float64).reshape(len(array), -1), ()  # a copy: the caller's array may change
-    return scores_in_order([_scores_of_value(value) for value in values])
+        numbers = np.array(array, np.float64).reshape(len(array), -1)  # a copy: the caller's array may change
+        _check_count(numbers.shape[1] if len(numbers) else of.size, of)
+        return numbers, ()
+    return scores_in_order([_scores_of_value(value) for value in values], of)
 
 
-def scores_in_order(read: Sequence[tuple[Sequence[float], tuple[str, ...]]]) -> tuple[Floats, tuple[str, ...]]:
-    """Scores that were read one by one, as `scores_of_values` gives them. ValueError where tokens differ in states."""
+def _check_count(found: int | None, of: ColumnType) -> None:
+    if of.size not in (None, found):
+        states = f"those of the states of `{'` and `'.join(of.of)}`, in the order that `dcrfdsl check` shows"
+        raise ValueError(f"found {_counted(found or 0)}, expected {of.size}: {states}")
+
+
+def scores_in_order(
+    read: Sequence[tuple[Sequence[float], tuple[str, ...]]], of: ColumnType
+) -> tuple[Floats, tuple[str, ...]]:
+    """Scores that were read one by one, as `scores_of_values` gives them.
+
+    ValueError where there are more or fewer than states, or tokens differ in states.
+    """
+    for numbers, given in read:
+        if not given:
+            _check_count(len(numbers), of)
     if not read:
         return np.empty((0, 0)), ()
     first, names = read[0]

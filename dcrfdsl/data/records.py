@@ -163,7 +163,7 @@ class Records:
             value = values[texts.index(None)]
             raise self._error(
                 number, f"column `{column.name}`: found {_shown(value)}, expected {expected}", "bad-value",
-                _remedy(value, column),
+                self._remedy(value, column),
             )  # fmt: skip
         return [text for text in texts if text is not None]
 
@@ -187,12 +187,26 @@ class Records:
 
     def _to_scores(self, values: Sequence[Any], column: Column, number: int) -> NumericColumn:
         try:
-            scores = NumericColumn(*scores_of_values(values))
+            scores = NumericColumn(*scores_of_values(values, column.type))
             self._expected = {column.name: scores, **self._expected}
             joined_scores([self._expected[column.name], scores])
         except ValueError as error:
             raise self._error(number, f"column `{column.name}`: {error}", "bad-value") from None
         return scores
+
+    def _remedy(self, value: Any, column: Column) -> str | None:
+        """What to do about a number in a column of texts."""
+        if column.type.name != "str" or isinstance(value, bool | np.bool_) or not isinstance(value, Real):
+            return None
+        text, name = json_text(str(value)), column.name
+        scored = {one for other in self._wanted.columns for one in other.type.of}
+        if name in scored | self._wanted.required | self._wanted.optional:
+            return (
+                f"labels are texts: write the name of the state in place of its number; or declare the numbers as "
+                f"states, as in `label {name} in {{0, 1}}`, and write `{text}`"
+            )
+        kind = "int" if isinstance(value, Integral) else "float"
+        return f"labels and words are texts: write `{text}`; a column of numbers is declared as `{name}: {kind}`"
 
     def _error(self, number: int, message: str, slug: str = "bad-sentence", help: str | None = None) -> DcrfError:
         return data_error(slug, message, file=self._wanted.file, line=number, help=help)
@@ -236,17 +250,6 @@ _TO_TEXT: Mapping[str, tuple[Callable[[Any], str | None], str]] = {
     "int": (_number, "a whole number"),
     "bag": (_bag, "a text or a list of texts"),
 }
-
-
-def _remedy(value: Any, column: Column) -> str | None:
-    """What to do about a number in a column of texts."""
-    if column.type.name != "str" or isinstance(value, bool | np.bool_) or not isinstance(value, Real):
-        return None
-    kind = "int" if isinstance(value, Integral) else "float"
-    return (
-        f"labels and words are texts: write `{json_text(str(value))}`; a column of numbers is declared as "
-        f"`{column.name}: {kind}`"
-    )
 
 
 def _listed(keys: Mapping[str, Any]) -> str:

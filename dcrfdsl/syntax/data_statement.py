@@ -26,7 +26,8 @@ KEYED: Mapping[str, str] = {
 
 class ColumnType(Node):
     """`str` (a value per token), `float`, `int`, `bag` (several values, split at spaces), `weighted_bag` (names with
-    weights), `vector` with its `size`, `scores` of the states `of` a variable or of several together.
+    weights), `vector` with its `size`, `scores` of the states `of` a variable or of several together, whose `size` a
+    model sets where its template names the states.
     """
 
     name: Literal["str", "float", "int", "bag", "weighted_bag", "vector", "scores"] = "str"
@@ -49,7 +50,7 @@ class Column(Node):
         """The column as it is written in `data`."""
         if self.type != ColumnType():
             given: list[Value] = [Reference(name=one) for one in self.type.of]
-            if self.type.size is not None:
+            if self.type.size is not None and not given:
                 given = [Number(value=self.type.size)]
             arguments = tuple(Argument(value=value) for value in given)
             value = Apply(function=self.type.name, arguments=arguments) if given else Reference(name=self.type.name)

@@ -421,6 +421,15 @@ def test_what_is_no_score_is_one_error_with_its_line(kind: str, case: str, tmp_p
     assert remedy in (problem.help or "")
 
 
+@pytest.mark.parametrize("kind", LINES)
+def test_a_wrong_count_is_blamed_where_it_is_even_in_the_first_line(kind: str, tmp_path: Path) -> None:
+    with pytest.raises(DcrfError) as raised:
+        written(tmp_path, kind, [[0.5, 1.0], [0.5, 1.0, 2.0]])
+    (problem,) = raised.value.diagnostics
+    assert "found 2 numbers, expected 3: those of the states of `tag`" in problem.message
+    assert str(problem.location).endswith(":2" if kind == "csv" else ":1")
+
+
 def test_learned_states_need_names() -> None:
     template = dcrfdsl.load_text(PLAIN.format("jsonl", "").replace(" in {O, B, I}", ""), "a.dcrf")
     data = template.require().data

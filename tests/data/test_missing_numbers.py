@@ -152,6 +152,14 @@ def test_labels_that_are_numbers_have_a_remedy(value: float, remedy: str, tmp_pa
     assert remedy in str(caught.value.diagnostics[0].help)
 
 
+def test_labels_that_are_numbers_beside_scores_are_no_column_of_numbers(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text(json.dumps({"s": [[0.5, 1]], "y": [3]}))
+    with pytest.raises(DcrfError) as caught:
+        read_corpus(tmp_path / "a.jsonl", data_of("jsonl(s: scores(y), y)"))
+    (problem,) = caught.value.diagnostics
+    assert 'declare the numbers as states, as in `label y in {0, 1}`, and write `"3"`' in str(problem.help)
+
+
 # conversion -------------------------------------------------------------------------------------------------------
 
 

@@ -30,7 +30,7 @@ from ...syntax import (
     nodes as ex,
 )
 from ..conditions import BOOLEAN
-from ..schema import SCHEMES, ModelSpec, nodes, scheme_states, value_if_nodes
+from ..schema import ModelSpec, listed_states, nodes, value_if_nodes
 
 if TYPE_CHECKING:
     from ...foundation import Ints
@@ -247,17 +247,13 @@ class Context:
 
     def _domain_states(self, domain: ex.Domain, name: str) -> tuple[str, ...] | None:
         match domain:
-            case ex.Enumerated(states=states):
-                return tuple(dict.fromkeys(states))
             case ex.Cardinality(count=count):
                 return tuple(str(state) for state in range(min(count, 10_000)))
-            case ex.Scheme(name=scheme, types=types) if types and scheme in SCHEMES:
-                return scheme_states(scheme, types)
             case ex.StateFile(path=path):
                 return self._file_states(name, path)
             case ex.StatesOf(variable=variable):
                 return self.states(variable)
-        return None
+        return listed_states(domain)
 
     def _file_states(self, name: str, path: str) -> tuple[str, ...] | None:
         lines = self.lines(self.directories[name] / path) if name in self.directories else ()

@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from ...foundation import DcrfError, Diagnostic, LazyModule
-from ...syntax import Apply, Cardinality, Condition, Domain, Enumerated, Memory, Reference, Scheme, StatesOf
-from ..schema import FUNCTIONS, ModelSpec, scheme_states, terms
+from ...syntax import Apply, Cardinality, Condition, Domain, Memory, Reference, StatesOf
+from ..schema import FUNCTIONS, ModelSpec, listed_states, terms
 from .condition_tables import (
     BOOLEAN,
     FALSE_STATE,
@@ -64,25 +64,21 @@ def memory_states(spec: ModelSpec, memory: Memory, states_of: Mapping[str, Seque
             break
         passed[other] = None
         memory = other_memory
-    states = states_of.get(memory.name) or listed_states(memory.domain)
+    states = states_of.get(memory.name) or _own_states(memory.domain)
     if not states:
         message = f"nothing says the states of memory `{next(iter(passed))}`"
         raise DcrfError(Diagnostic("no-states", message, help="list them, as in `in {A, B}`"))
     return tuple(states)
 
 
-def listed_states(domain: Domain | None) -> tuple[str, ...] | None:
-    """The states that a domain lists itself; `no` and `yes` without a domain; None if they are defined elsewhere."""
+def _own_states(domain: Domain | None) -> tuple[str, ...] | None:
+    """The states that the domain of a memory gives itself; None if they are defined elsewhere."""
     match domain:
         case None:
             return BOOLEAN
-        case Enumerated(states=states):
-            return tuple(dict.fromkeys(states))
         case Cardinality(count=count):
             return tuple(str(state) for state in range(count))
-        case Scheme(name=name, types=types) if types:
-            return scheme_states(name, types)
-    return None
+    return listed_states(domain)
 
 
 def initial_state(memory: Memory, states: Sequence[str]) -> str | None:

@@ -12,11 +12,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from functools import cache, cached_property
 from itertools import chain
+from math import prod
 from typing import Any, Literal, Self, TypeVar
 
 from ...foundation import require_kind
 from ...syntax import (
     NAMED_STATEMENTS,
+    CliqueSpec,
     Column,
     Constraint,
     Declaration,
@@ -31,6 +33,7 @@ from ...syntax import (
     format_plainly,
     nodes as ex,
 )
+from .segment_schemes import listed_states
 
 AnyNode = TypeVar("AnyNode", bound=ex.Node)
 
@@ -134,13 +137,24 @@ class ModelSpec(Declarations):
         return values
 
     def _tell_schemes(self) -> None:
-        """The data learns the schemes of the labels that it reads from spans."""
+        """The data learns the schemes of the labels that it reads from spans, and how many scores are of states."""
         data = self.data
-        if data is None or all(column.source != "spans" for column in data.columns):
+        if data is None:
             return
-        schemes = tuple(filter(None, (span_scheme(one.name, one.domain, one.others) for one in self.labels)))
-        if schemes != data.schemes:  # the model is frozen for everybody else
-            self.__dict__["data"] = data.model_copy(update={"schemes": schemes})
+        columns = tuple(self._sized(column) if column.type.of else column for column in data.columns)
+        schemes = data.schemes
+        if any(column.source == "spans" for column in columns):
+            schemes = tuple(filter(None, (span_scheme(one.name, one.domain, one.others) for one in self.labels)))
+        if (schemes, columns) != (data.schemes, data.columns):  # the model is frozen for everybody else
+            self.__dict__["data"] = data.model_copy(update={"schemes": schemes, "columns": columns})
+
+    def _sized(self, column: Column) -> Column:
+        """A column of scores that knows how many they are, if labels say all of their states."""
+        scored = [label for name in column.type.of for label in self.labels if label.name == name]
+        states = [{*(listed_states(one.domain) or ()), one.others} - {None} for one in scored]
+        known = len(scored) == len(column.type.of) and all(listed_states(one.domain) for one in scored)
+        size = prod(map(len, states)) if known else None
+        return column.model_copy(update={"type": column.type.model_copy(update={"size": size})})
 
     def named(self) -> Iterator[tuple[str, Declaration]]:
         """Yields every named declaration with its name; columns are not declarations. It takes no argument.
@@ -252,6 +266,15 @@ class ModelSpec(Declarations):
     def label_of_view(self) -> dict[str, str | None]:
         """The label of each view that was asked for (`condition_tables.view_label`)."""
         return {}
+
+
+def longest_segment(spec: ModelSpec, clique: CliqueSpec) -> int:
+    """The most tokens of a segment of a `segment` statement that fires features of its own."""
+    value = clique.up_to
+    if isinstance(value, ex.Reference):
+        settled = spec.settled(value)
+        value = settled.value if isinstance(settled, ex.Number) and isinstance(settled.value, int) else 1
+    return value or 1
 
 
 def span_scheme(label: str, domain: ex.Domain, others: str | None) -> SpanScheme | None:

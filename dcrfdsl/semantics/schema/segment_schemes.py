@@ -16,8 +16,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from ...foundation import LazyModule, Table
-from ...syntax import CliqueSpec, Domain, Number, Reference, Scheme
-from .model_spec import ModelSpec
+from ...syntax import Domain, Enumerated, Scheme
 
 if TYPE_CHECKING:
     import numpy as np
@@ -74,6 +73,16 @@ def scheme_states(name: str, types: Sequence[str]) -> tuple[str, ...]:
     ('B-NP', 'I-NP', 'B-VP', 'I-VP', 'O')
     """
     return (*(state_text(mark, kind) for kind in types for mark in SCHEMES[name].marks), OUTSIDE)
+
+
+def listed_states(domain: Domain | None) -> tuple[str, ...] | None:
+    """The states that a domain names, one by one or by a scheme and types; None for any other domain."""
+    match domain:
+        case Enumerated(states=states):
+            return tuple(dict.fromkeys(states))
+        case Scheme(name=name, types=types) if types and name in SCHEMES:
+            return scheme_states(name, types)
+    return None
 
 
 def state_text(mark: str, kind: str) -> str:
@@ -195,15 +204,6 @@ SEGMENT_FUNCTIONS = {
     "first": "the value of the first token of the segment; `first(word[-1])` is the one before it",
     "last": "the value of the last token of the segment; `last(word[1])` is the one after it",
 }
-
-
-def longest_segment(spec: ModelSpec, clique: CliqueSpec) -> int:
-    """The most tokens of a segment of a `segment` statement that fires features of its own."""
-    value = clique.up_to
-    if isinstance(value, Reference):
-        settled = spec.settled(value)
-        value = settled.value if isinstance(settled, Number) and isinstance(settled.value, int) else 1
-    return value or 1
 
 
 class SegmentClass(NamedTuple):
