@@ -68,6 +68,7 @@ HINTS = (
     Hint("unclosed-bracket", "features f: lower(word, pos", mistakes.unclosed_bracket),
     Hint("and-in-features", "features f: word and pos", mistakes.and_in_features),
     Hint("ampersand-in-condition", "forbid a is X & b is Y", mistakes.ampersand_in_condition),
+    Hint("foreign-operator", "clique y: offset(logits) * 0.5", mistakes.scaled_offset),
     Hint("foreign-operator", "forbid a == b", mistakes.foreign_operator),
     Hint("unexpected-text", "features f: 3 < length(word)", python_syntax_hints.number_first),
     Hint("unexpected-text", "features f: length(word) > 3 < 5", python_syntax_hints.chained_comparison),

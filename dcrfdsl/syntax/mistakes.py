@@ -23,6 +23,7 @@ SIGNED = re.compile(r"[+-] ?[0-9]+(?![\w.])")
 TESTS = ("is", "in", "has", "matches", "not", "and", "or", "=", "!=", "<", "<=", ">", ">=")
 WINDOW_TEST = re.compile(r"(\w+)\[ *([+-]?[0-9]{1,4}) *\.\. *([+-]?[0-9]{1,4}) *\] *(.+)")
 LONGEST_WINDOW = 12  # positions that a message writes out
+TIMES_OFFSET = re.compile(r"(offset\([^()]*)\) *\* *([\w.]+)|([\w.]+) *\* *(offset\([^()]*)\)")
 IN_PARENTHESES = re.compile(r"\( *([+-]?[0-9]+(?: *\.\. *[+-]?[0-9]+)?) *\)")
 
 
@@ -195,6 +196,15 @@ def ampersand_in_condition(at: Failure) -> Diagnostic | None:
     where = "inside brackets" if at.within("LPAR") else "in a condition"
     message = f"`{at.unexpected}` crosses features; {where} tests are joined by `and`"
     return at.error("ampersand-in-condition", message, "expected `and` or `or`", help="write `and`")
+
+
+def scaled_offset(at: Failure) -> Diagnostic | None:
+    """`offset(logits) * 0.5`, or `0.5 * offset(logits)`, where the parser stopped before the number"""
+    match = TIMES_OFFSET.match((_item_before(at) if at.unexpected == "*" else "") + at.rest)
+    if match is None:
+        return None
+    help = f"write `{match[1] or match[4]}, scale = {match[2] or match[3]})`"
+    return at.error("foreign-operator", "scores have their factor in brackets, and `*` is no operator", help=help)
 
 
 def foreign_operator(at: Failure) -> Diagnostic | None:
