@@ -101,6 +101,9 @@ def calibrate(options: CalibrateOptions) -> None:
     if options.diagram is not None:
         panels = [(f"{drawn}, before", before[drawn]), (f"{drawn}, after", after[drawn])]
         write_whole(options.diagram, (_svg(panels, f"Reliability of {drawn}").encode(),))
+    worse = [kind for kind in kinds if _is_worse(before[kind], after[kind])]
+    if worse:
+        talk(f"warning: the probabilities of {' and '.join(worse)} fit worse after calibration; more data may help")
     if options.as_json:
         print(json_text(_as_json(options, calibrated, {kind: (before[kind], after[kind]) for kind in kinds})))
         return
@@ -160,8 +163,8 @@ def _report(
     assert fit is not None
     if options.method == "temperature":
         yield (
-            f"temperature {fit.temperature:.4g}: log-likelihood of {fit.sentences:,} held-out sentences "
-            f"{figure(fit.after)}, of the scores as they are {figure(fit.before)}"
+            f"temperature {fit.temperature:.4g}: all scores are multiplied by it; log-likelihood of "
+            f"{fit.sentences:,} held-out sentences {figure(fit.after)}, before {figure(fit.before)}"
         )
     else:
         yield f"isotonic: {sum(len(one.corners) for one in fit.maps):,} corners of {len(fit.maps)} rising functions"
@@ -179,6 +182,11 @@ def _report(
         yield ""
         yield f"{drawn}, {name}:"
         yield from _bars(judged)
+
+
+def _is_worse(before: Reliability, after: Reliability) -> bool:
+    """Whether a figure that is printed is worse after calibration."""
+    return round(after.error, 4) > round(before.error, 4) or round(after.brier, 4) > round(before.brier, 4)
 
 
 def _as_json(

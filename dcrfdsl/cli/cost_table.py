@@ -83,6 +83,7 @@ def _counts(states: Sequence[str], codes: Any, corpus: Corpus) -> ClassCounts:
 
 
 UNKNOWN = "?"
+NO_TIME = "none: there are no weights to learn"
 MOST_ROWS = 200  # cliques that are listed
 HEADINGS = ("clique", "states", "table", "weights")
 
@@ -127,23 +128,35 @@ class CostTable:
 def declared_costs(resolved: Resolved, stage: str | None) -> CostTable:
     """The table without data: what the declared states determine."""
     from ..data import declared_states
+    from ..semantics import learns
 
     spec = resolved.spec  # checked
     states = declared_states(spec, resolved.directories)
     counts = {name: None if listed is None else len(listed) for name, listed in states.items()}
     counts |= _view_counts(spec, states)
-    rows = [(clique.label, *table_words(spec, clique, counts, states), UNKNOWN) for clique in spec.cliques]
+    rows = [
+        (clique.label, *table_words(spec, clique, counts, states), UNKNOWN if learns(clique) else "0")
+        for clique in spec.cliques
+    ]
     sweeps = [(len(clique.sites), _entries(clique, counts)) for clique in spec.cliques if len(clique.sites) > 1]
     work = None if any(entries is None for _, entries in sweeps) else sum(n * (entries or 0) for n, entries in sweeps)
     unknown = ", ".join(f"`{name}`" for name, count in counts.items() if count is None)
     totals = [("one sweep", UNKNOWN if work is None else work_words(work))]
-    totals += [(name, UNKNOWN) for name in ("exact", "weights", "memory", "time")]
-    totals += decoding_rows(spec, stage)
+    taught = any(map(learns, spec.cliques))
+    totals += [("exact", UNKNOWN), ("weights", UNKNOWN if taught else "0"), ("memory", UNKNOWN)]
+    totals += [("time", UNKNOWN if taught else NO_TIME), *order_rows(spec, states), *decoding_rows(spec, stage)]
     known = {name: listed for name, listed in states.items() if listed is not None}
     if len(known) == len(states):
         totals += [*segment_rows(spec, known), *once_rows(spec, known)]
     depends = f"the states of {unknown} are learned" if unknown else "depends on data"
-    return CostTable(rows, [*totals, ("?", f"{depends}; give training data with `--data FILE`")])
+    return CostTable(rows, [*totals, ("?", f"{depends}; give {'training ' * taught}data with `--data FILE`")])
+
+
+def order_rows(spec: ModelSpec, states: Mapping[str, Sequence[str] | None]) -> list[tuple[str, str]]:
+    """The order that scores without names have to be in."""
+    scored = dict.fromkeys(name for column in (spec.data.columns if spec.data else ()) for name in column.type.of)
+    listed = {name: known for name in scored if (known := states.get(name)) is not None}
+    return [("scores", f"of `{name}`: {', '.join(known[:MOST_ROWS])}") for name, known in listed.items()]
 
 
 def _view_counts(spec: ModelSpec, states: Mapping[str, Sequence[str] | None]) -> dict[str, int]:
@@ -322,6 +335,7 @@ def _table(
         *segment_rows(spec, problem.states),
         ("one sweep", work_words(cost.sweep)),
         ("method", taken),
+        *order_rows(spec, problem.states),
         *decoding_rows(spec, stage),
         *once_rows(spec, problem.states),
         ("memory", f"about {memory / 1e6:,.0f} MB at most, the program included"),
@@ -363,7 +377,7 @@ def _estimates(problem: UntrainedModel) -> str:
 
 def _time(lasts: SecondsRange, cores: int) -> str:
     if lasts.most == 0.0:
-        return "none: there are no weights to learn"
+        return NO_TIME
     of_cores = f"on {cores} core{'' if cores == 1 else 's'}"
     between = f"between {duration(lasts.least)} and {duration(lasts.most)}"
     return f"about {duration(lasts.likely)} {of_cores}, probably {between}; compiling, once after an install, is apart"

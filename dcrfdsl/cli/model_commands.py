@@ -39,7 +39,8 @@ def show(
 ) -> None:
     """Show what a model has learned.
 
-    The strongest weights by clique and feature, and how the model was trained.
+    The strongest weights by clique and feature, and how the model was trained. A model without weights is its template
+    with the values of its constants, and the states of its labels.
 
     \b
     Example:
@@ -76,7 +77,14 @@ def show(
     if not rows and containing is not None:
         talk(f"no feature of a weight contains `{containing}`")
         return
-    print_table(weights_table(rows))
+    if trained.num_weights:
+        print_table(weights_table(rows))
+        return
+    from ..semantics import to_text
+
+    print(to_text(trained.spec))
+    for name in trained.labels:
+        print(f"# states of `{name}`: {', '.join(trained.states[name])}")
 
 
 def _templates(trained: TrainedModel, as_json: bool) -> None:

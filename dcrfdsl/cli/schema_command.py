@@ -144,7 +144,7 @@ _TRAIN = _one_of(
         trial=COUNT, values=_VALUES, dev=NUMBER, metric=TEXT, seconds=NUMBER,
     ),
     summary=_object(
-        {"temperature": NUMBER, "tuned": _VALUES, "objective": NUMBER},
+        {"temperature": NUMBER, "tuned": _VALUES, "objective": NUMBER, "dev": NUMBER, "metric": TEXT},
         weights=COUNT, iterations=COUNT, converged=FLAG, seconds=NUMBER, peak_mb=NUMBER, stage=TEXT,
         model=TEXT,
     ),

@@ -107,14 +107,16 @@ def tag(options: TagOptions) -> None:
     if output is not None:
         ensure_writable(output)
     model = load_model(options.model, read_features(options.features), options.rounds)
+    num_tokens = 0
     talk, status, notes, tagged = Talk(options.quiet), RunStatus(), Notes(), TaggedOutput(_data(model, options))
     written = _pretty(model, output) if options.pretty else _written(tagged, as_json=options.as_json)
     announce_compiling(talk)
     answered = _answered_by_threads if options.jobs is None or options.jobs == 1 else _answered_by_processes
 
     def parts() -> Iterator[bytes]:
-        nonlocal status
+        nonlocal status, num_tokens
         for chunk, answer in answered(model, options):
+            num_tokens += chunk.corpus.num_tokens
             yield written(chunk, answer)
             notes.add(answer.notes)
             status += replace(answer.status, impossible=())  # the notes have the place of the first, and how many
@@ -133,6 +135,8 @@ def tag(options: TagOptions) -> None:
             f"warning: inference did not converge on {status.not_converged} of {status.graphs} sentences "
             f"(largest change {status.residual:.1e}); their labels are the best that was found"
         )
+    if not num_tokens:
+        talk(f"note: there is no token in {' '.join(options.files or ['stdin'])}, so nothing is tagged")
     for note in (*notes.lines(model, options), *(f"note: {note}" for note in tagged.notes())):
         talk(note)
 

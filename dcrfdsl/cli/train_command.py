@@ -101,7 +101,7 @@ def _train(options: TrainOptions) -> None:
             forget_parts(options)
         if options.curve is not None and (options.tune or options.resume):
             write_curve(options.curve, model.record)
-    _conclude(model, options, talk, lost)
+    _conclude(model, options, talk, lost, None if options.tune else job.dev)
     if is_stopped and checkpoint.exists():
         talk("or go on with the training: the same command with --resume")
     if lost:  # the model is saved; the exit code says that not all is there
@@ -220,14 +220,19 @@ def _fitted(
     return model, lost
 
 
-def _conclude(model: TrainedModel, options: TrainOptions, talk: Talk, lost: Sequence[Diagnostic]) -> None:
+def _conclude(
+    model: TrainedModel, options: TrainOptions, talk: Talk, lost: Sequence[Diagnostic], dev: Corpus | None
+) -> None:
     """Prints the last line of `--json`, how training ended, and the next command to type.
 
-    lost: of the output, which is said at the end.
+    lost: of the output, which is said at the end.   dev: on which a model without weights is scored here.
     """
     from . import report
 
     record, output = model.record, options.output
+    scored = None
+    if dev is not None and not record.stage:
+        scored = model.scores.first_score(dev, threads=options.threads)
     if options.as_json:
         summary = {
             "weights": model.num_weights,
@@ -239,6 +244,8 @@ def _conclude(model: TrainedModel, options: TrainOptions, talk: Talk, lost: Sequ
             "stage": record.stage,
             "model": str(output),
         }
+        if scored is not None:
+            summary["metric"], summary["dev"] = scored
         if record.calibration is not None:
             summary["temperature"] = record.calibration.temperature
         if record.tuning:
@@ -247,6 +254,8 @@ def _conclude(model: TrainedModel, options: TrainOptions, talk: Talk, lost: Sequ
     for note in (*earlier_notes(model, options.stage), *record.notes):
         if note not in {one.message for one in lost}:
             talk(note if note.startswith("note: ") else f"warning: {note}")
+    if scored is not None:
+        talk(f"dev {scored[0]} {report.share_text(scored[1])}")
     if record.rounds:
         added = sum(round_.weights for round_ in record.rounds)
         crosses = sum(round_.conjunctions for round_ in record.rounds)

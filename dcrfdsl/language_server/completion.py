@@ -236,8 +236,12 @@ def _in_brackets(place: CursorPlace) -> Iterator[Proposal]:
         yield from of_states(place, _in_braces(place))
     elif call.opener == "[":
         yield from _positions(place)
-    elif call.callee in ("scores", "offset"):
-        yield from of_names(place, *(VARIABLES if call.callee == "scores" else ("column",)))
+    elif call.callee == "scores":
+        yield from of_names(place, *VARIABLES)
+    elif call.callee == "offset" and not call.argument:
+        yield from of_names(place, "column")
+    elif call.callee == "offset" and not call.key:
+        yield from of_settings(one for one in cursor.settings_here(context) if one.name == "scale")
     elif place.keyword == "data" and not (call.key and call.key != ":"):
         if call.key == ":":
             yield from of_entries(cursor.entries_of("column type"))

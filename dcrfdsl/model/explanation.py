@@ -42,8 +42,8 @@ class Contribution(NamedTuple):
 
     clique: its name.
     sites: the (variable, position from 0) of the instance that lie in the sentence.
-    feature: its text, `bias` for the clique's bias, `given` for scores that data gives, `constraint` for a
-        rule with a cost.
+    feature: its text, `bias` for the clique's bias, `given COLUMN` for scores that data gives, `constraint` for
+        a rule with a cost.
     value: of the feature.
     states: of the clique's sites in the chosen labelling and in the runner-up's.
     weights: of the feature with either states; of what has no weight, the scores.
@@ -241,7 +241,7 @@ def _named(
 ) -> Contribution:
     template = data.graph.kinds[term.kind].template
     if template.given is not None:
-        feature = "given"
+        feature = f"given {', '.join(dict.fromkeys(one.column for one in template.given.terms))}"
     elif template.clique < 0:
         feature = "constraint"
     else:

@@ -373,7 +373,18 @@ class ConstantSearch:
             "values": dict(trial.values),
             "trials": [asdict(trial) for trial in self._trials],
         }
-        return model.with_record(replace(model.record, tuning=path))
+        edges = [note for name, span in ranges.items() if (note := self._edge_note(name, span, trial))]
+        return model.with_record(replace(model.record, tuning=path, notes=(*model.record.notes, *edges)))
+
+    def _edge_note(self, name: str, span: SearchRange, best: Trial) -> str | None:
+        """A note if the best value is an end of its range, and values between the ends are not as good."""
+        value = best.values[name]
+        if isinstance(span, Candidates) or value not in (span.low, span.high):
+            return None
+        inside = [one.dev for one in self._trials if one.values[name] not in (span.low, span.high)]
+        if all(dev == best.dev for dev in inside):
+            return None
+        return f"note: the best `{name}` is {value:g}, an end of its range: a wider range may hold a better one"
 
     def _run_by_turns(self, proposals: Proposals, plan: SearchPlan) -> None:
         """Runs a trial after the other; the search sees each score before it proposes again."""

@@ -54,6 +54,19 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+def test_a_calibration_that_makes_it_worse_is_told(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`dev.txt` wants a model less sure of itself; on labels that it gives itself it should be surer."""
+    assert run(["tag", "m", "test.txt"]) == 0
+    own = [line.split() for line in capsys.readouterr().out.splitlines()]
+    Path("own.txt").write_text("\n".join(" ".join((words[0], *words[-2:])) if words else "" for words in own) + "\n")
+    assert run(["calibrate", "m", "dev.txt", "--test", "own.txt"]) == 0
+    said = capsys.readouterr()
+    assert "all scores are multiplied by it" in said.out
+    assert "warning: the probabilities of tokens and segments" in said.err and "fit worse after calibration" in said.err
+    assert run(["calibrate", "m", "dev.txt", "--test", "dev.txt"]) == 0
+    assert "worse" not in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("method", ["temperature", "isotonic"])
 def test_errors_are_those_of_unseen_data(method: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     model, dev, _ = drawn()

@@ -66,6 +66,7 @@ EXACT = {
     "data conll(word: ▌": ["text", "float", "int", "bag", "weighted_bag", "vector", "scores"],
     "data jsonl(logits: scores(▌": ["chunk"],
     "clique chunk: offset(▌": ["word", "pos"],
+    "clique chunk: offset(word, ▌": ["scale"],
     "# clique ▌": [],
     'clique chunk: word is "▌': [],
     "clique chunk[i], chunk[j] as far:\n    where word[▌": ["i", "j"],

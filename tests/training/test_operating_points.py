@@ -105,6 +105,13 @@ def test_by_default_the_first_metric_decides() -> None:
     assert model.record.tuning["metric"] == "segments(y).f1"
 
 
+@pytest.mark.parametrize(("ends", "is_told"), [("-4, 4", False), ("-4, -2", True)])
+def test_a_best_value_at_an_end_of_its_range_is_told(ends: str, is_told: bool) -> None:
+    model = tune(load_text(TEMPLATE.replace("-4, 4", ends)), None, held_out(), trials=5)
+    said = "note: the best `enter` is -2, an end of its range: a wider range may hold a better one"
+    assert (said in model.record.notes) == is_told and ("an end of" in str(model.record.notes)) == is_told
+
+
 def test_out_of_reach_is_said_and_the_nearest_is_chosen() -> None:
     bounds = {"segments(y).precision": 0.99, "segments(y).recall": 0.99}
     with pytest.warns(DcrfWarning, match="no trial has"):

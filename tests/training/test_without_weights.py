@@ -79,7 +79,22 @@ def test_the_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkey
     summary = json.loads(capsys.readouterr().out)
     assert summary["weights"] == 0 and "objective" not in summary
     assert run(["show", "a.model"]) == 0
-    assert f"0 weights; {NOTE}" in capsys.readouterr().err
+    shown = capsys.readouterr()
+    assert f"0 weights; {NOTE}" in shown.err
+    assert "offset(logits)" in shown.out and "# states of `tag`: B-PER, I-PER, E-PER, S-PER, O" in shown.out
+    assert run(["check", "a.dcrf"]) == 0
+    checked = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert ["weights", "0"] in checked and ["tag", "5", "5", "0"] in checked
+    assert ["scores", "of", "`tag`:", "B-PER,", "I-PER,", "E-PER,", "S-PER,", "O"] in checked
+    assert run(["train", "a.dcrf", "-o", "d.model", "--dev", "a.jsonl"]) == 0
+    assert "dev segments(tag).f1 100.00 %" in capsys.readouterr().err
+    assert run(["train", "a.dcrf", "-o", "d.model", "--dev", "a.jsonl", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["dev"] == 1.0
+    assert run(["why", "a.model", "a.jsonl", "--at", "1"]) == 0
+    assert "given logits" in capsys.readouterr().out
+    Path("empty.jsonl").write_text("")
+    assert run(["tag", "a.model", "empty.jsonl"]) == 0
+    assert capsys.readouterr() == ("", "note: there is no token in empty.jsonl, so nothing is tagged\n")
     assert run(["eval", "a.model", "a.jsonl", "--json"]) == 0
     assert '"segments(tag).f1"' in capsys.readouterr().out
     assert run(["train", "a.dcrf", "-o", "c.model", "--memory", "1GB"]) == 2

@@ -211,10 +211,11 @@ def word_entries() -> Iterator[ReferenceEntry]:
         )  # fmt: skip
     yield from _plain("column type", COLUMN_TYPES)
     for entry in _plain("domain", DOMAINS):
-        synonyms = SCHEMES.synonyms_of(entry.name)
-        yield ReferenceEntry(
-            entry.kind, entry.name, entry.usage, entry.summary, example=entry.example, synonyms=synonyms
-        )
+        synonyms, summary = SCHEMES.synonyms_of(entry.name), entry.summary
+        if entry.name in SCHEMES:
+            marks = ", ".join(f"{mark}-X" for mark in SCHEMES[entry.name].marks)
+            summary += f" The states are in this order: {marks} of the first type, of the second …, then O."
+        yield ReferenceEntry(entry.kind, entry.name, entry.usage, summary, example=entry.example, synonyms=synonyms)
     for name, metric in METRICS.items():
         usages = metric_usages(name, metric.takes)
         yield ReferenceEntry(
