@@ -15,10 +15,10 @@ Not here: sums over labellings (`scored_batches`), what fits a template (`score_
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from functools import cached_property
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property, wraps
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, ParamSpec, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -37,6 +37,8 @@ with needed("torch"):
 
 Scores: TypeAlias = "Tensor | Mapping[str, Tensor]"
 Tags: TypeAlias = "Tensor | Mapping[str, Tensor]"
+Arguments = ParamSpec("Arguments")
+Result = TypeVar("Result")
 UNKNOWN = -1  # the code of a label that is not known, which is summed out
 
 # names that other libraries have, and what there is here
@@ -65,6 +67,19 @@ OF_CALLS = {
     "reduction": "`log_prob` gives a number a sentence: write `.sum()` or `.mean()` behind it",
     **dict.fromkeys(("tags", "labels"), f"labels go to `log_prob`: {LOSS}"),
 }
+
+
+def _eager(method: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
+    """The method, but never traced by `torch.compile`, which would take minutes and fail: it breaks the graph there."""
+
+    @wraps(method)
+    def call(*arguments: Arguments.args, **named: Arguments.kwargs) -> Result:
+        if torch.compiler.is_compiling():
+            result: Result = torch.compiler.disable(method)(*arguments, **named)
+            return result
+        return method(*arguments, **named)
+
+    return call
 
 
 class Layer(nn.Module):
@@ -129,6 +144,7 @@ class Layer(nn.Module):
             raise AttributeError(f"a layer has no `{name}`: {OF_LAYERS[name]}")
         return super().__getattr__(name)
 
+    @_eager
     def forward(
         self,
         scores: Scores,
@@ -157,8 +173,11 @@ class Layer(nn.Module):
             if not isinstance(one, Tensor) or not one.is_floating_point():
                 kind = one.dtype if isinstance(one, Tensor) else type(one).__name__
                 raise ValueError(f"scores of `{name}` are a tensor of floats, found {kind}")
-        if any(torch._C._functorch.is_batchedtensor(one) for one in (*tables.values(), self.weights)):
+        given = *tables.values(), self.weights
+        if any(torch._C._functorch.is_batchedtensor(one) for one in given):
             raise RuntimeError("`torch.func.vmap` cannot map a dcrfdsl layer: give it the sentences as one batch")
+        if any(torch._C._functorch.is_functorch_wrapped_tensor(one) for one in given):
+            raise RuntimeError("`torch.func` cannot look into a dcrfdsl layer: take `torch.autograd.grad`")
         return SequenceDistribution(self, tables, _kept_positions(next(iter(tables.values())), lengths, mask))
 
     def parameter_groups(self, net: nn.Module, *, lr: float, moves: float) -> list[dict[str, Any]]:
@@ -197,7 +216,7 @@ class SequenceDistribution:
         for name, table in self._inputs.items():
             score_checks.check_scores(name, self._places.taken(table), kept)
         some = next(iter(scores.values()))
-        self._type = torch.float32 if some.dtype in (torch.float16, torch.bfloat16) else some.dtype
+        self._type = some.dtype if some.dtype == torch.float64 else torch.float32
         self._device = some.device
 
     def __getattr__(self, name: str) -> Any:
@@ -230,10 +249,12 @@ class SequenceDistribution:
         return BatchSum.apply(PaddedFunction(self._batch, self._places), self._layer.weights, *self._tables)
 
     @cached_property
+    @_eager
     def log_partition(self) -> Tensor:
         """log Z of each sentence, [B]; -inf where no labelling is possible."""
         return self._sum().to(self._type)
 
+    @_eager
     def log_prob(self, tags: Tags, *, validate: bool = True) -> Tensor:
         """log p(tags | scores) of each sentence, [B].
 
@@ -264,6 +285,7 @@ class SequenceDistribution:
         return found
 
     @cached_property
+    @_eager
     def marginals(self) -> dict[str, Tensor]:
         """p(label at t = state | scores) by label, [B, T, K]; differentiable."""
         opened = self._openings()
@@ -272,6 +294,7 @@ class SequenceDistribution:
         return {name: one.to(self._type) for name, one in zip(names, found, strict=True)}
 
     @cached_property
+    @_eager
     def clique_marginals(self) -> dict[str, Tensor]:
         """The marginals of the variables of each column of scores, by column, [B, T, K1, …]; differentiable.
 
@@ -284,10 +307,12 @@ class SequenceDistribution:
                 marginals[name] = one.to(self._type).unflatten(2, template.inputs[name].shape)
         return marginals
 
+    @_eager
     def entropy(self) -> Tensor:
         """−Σ p log p over the labellings of each sentence, [B] in nats; with hidden variables, over these too."""
         return (self._sum() - self._expected_score(self)).to(self._type)
 
+    @_eager
     def kl(self, other: SequenceDistribution) -> Tensor:
         """KL(self ‖ other) = Σ p log (p / q) of each sentence, [B] in nats.
 
@@ -305,6 +330,7 @@ class SequenceDistribution:
         own, others = [self._layer.weights, *self._tables], [by._layer.weights, *by._tables]
         return ExpectedScore.apply(self._batch, self._places, len(own), *own, *others)
 
+    @_eager
     def loss(self, tags: Tags, criterion: str = "likelihood") -> Tensor:
         """A criterion of the language, as its sum over the sentences, a scalar; without a penalty.
 
@@ -314,6 +340,8 @@ class SequenceDistribution:
         Raises DcrfError where the template does not allow the criterion.
         """
         lengths = self._places.lengths[self._places.lengths > 0]  # a criterion is of sentences that have labels
+        if not len(lengths):
+            return self._sum().sum().to(self._type)  # which is 0
         batch, gold = self._layer.template.batch(lengths), self._gold(self._codes(tags), lengths)
         tensors = [self._layer.weights, *self._tables]
         return CriterionSum.apply(batch, self._places, gold, criterion, *tensors).to(self._type)
@@ -337,15 +365,18 @@ class SequenceDistribution:
         return self._model.prepare(self._corpus)
 
     @cached_property
+    @_eager
     def prediction(self) -> Prediction:
         """The best labels as `TrainedModel.predict` gives them."""
         return self._model.predict(self._predictor, threads=self._layer.template.workers.threads)
 
     @cached_property
+    @_eager
     def mode(self) -> Tensor | dict[str, Tensor]:
         """The codes of the best labels, [B, T], by the template's rule of decoding; by label if there are several."""
         return self._labels(self.prediction.codes)
 
+    @_eager
     def sample(self, count: int = 1, *, seed: int = 0) -> Tensor | dict[str, Tensor]:
         """Labels drawn from the distribution, [count, B, T] codes; by label if there are several.
 
@@ -358,6 +389,7 @@ class SequenceDistribution:
             return torch.stack(each)
         return {label: torch.stack([one[label] for one in each]) for label in each[0]}
 
+    @_eager
     def topk(self, count: int) -> tuple[Tensor | dict[str, Tensor], Tensor]:
         """The `count` best labellings of each sentence, best first.
 
@@ -380,6 +412,7 @@ class SequenceDistribution:
             return torch.stack(each), values
         return {label: torch.stack([one[label] for one in each]) for label in each[0]}, values
 
+    @_eager
     def event_probability(self, event: str) -> Tensor:
         """The probability of an event in each sentence, [B], such as `tag[3] is B-PER`; see `model.events.probability`.
 
@@ -439,6 +472,7 @@ def _kept_positions(table: Tensor, lengths: Tensor | Sequence[int] | None, mask:
     if mask is not None:
         if lengths is not None:
             raise ValueError("give `lengths` or `mask`, not both")
+        mask = torch.as_tensor(mask)
         if mask.dtype != torch.bool or tuple(mask.shape) != shape:
             found = f"{mask.dtype} of shape {tuple(mask.shape)}"
             raise ValueError(f"`mask` is [B, T] bool, {shape} here; found {found}; `.bool()` makes one of numbers")

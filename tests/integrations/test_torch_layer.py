@@ -468,7 +468,9 @@ def test_half_precision_is_computed_in_float64() -> None:
 def test_a_mask_leaves_positions_out() -> None:
     layer, table = layer_of("chain"), scores_of("chain")["logits"].detach()
     mask = torch.tensor([[True, False, True, True]] * 4)
-    torch.testing.assert_close(layer(table, mask=mask).log_partition, layer(table[:, [0, 2, 3]], [3] * 4).log_partition)
+    expected = layer(table[:, [0, 2, 3]], [3] * 4).log_partition
+    for given in (mask, mask.tolist(), mask.numpy()):
+        torch.testing.assert_close(layer(table, mask=given).log_partition, expected)
 
 
 def test_padding_may_hold_anything() -> None:
@@ -574,6 +576,37 @@ def test_a_third_derivative_and_vmap_are_refused() -> None:
         second.sum().backward()
     with pytest.raises(RuntimeError, match="one batch"):
         torch.func.vmap(lambda one: layer(one[None], [4]).log_partition)(table)
+
+
+@pytest.mark.filterwarnings("ignore")  # of torch itself
+@pytest.mark.parametrize("transform", [torch.func.grad, torch.func.hessian, torch.func.jacfwd])
+def test_transforms_of_functions_are_refused(transform) -> None:  # type: ignore[no-untyped-def]
+    layer, table = layer_of("chain"), scores_of("chain")["logits"].detach()
+    with pytest.raises(RuntimeError, match=r"one batch|take `torch.autograd.grad`"):
+        transform(lambda one: layer(one, LENGTHS).log_partition.sum())(table)
+
+
+def test_a_batch_without_tokens_has_a_loss_of_0() -> None:
+    layer, table = layer_of("chain"), scores_of("chain")["logits"]
+    loss = layer(table, [0] * 4).loss(torch.zeros(4, 4).long())
+    loss.backward()
+    assert float(loss.detach()) == 0.0 and not table.grad.any() and not layer.weights.grad.any()
+
+
+@pytest.mark.long
+@pytest.mark.filterwarnings("ignore")  # of torch itself
+def test_compiled_networks_call_a_layer_as_it_is() -> None:
+    layer, table = layer_of("chain"), scores_of("chain")["logits"]
+    tags = tags_of(layer)["tag"]
+
+    def net(scores: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        d = layer(scores.tanh(), LENGTHS)
+        return -d.log_prob(tags).sum() * 2.0, d.marginals["tag"], d.mode, d.topk(2)[1], d.entropy()
+
+    expected, found = net(table), torch.compile(net, backend="eager")(table)
+    torch.testing.assert_close(found, expected)
+    slopes = [torch.autograd.grad(one[0], [table, layer.weights]) for one in (found, expected)]
+    torch.testing.assert_close(*slopes)
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU here")
