@@ -278,6 +278,7 @@ ZEROS = np.zeros((4, 4), np.int64)
 WRONG = {
     "NaN": (lambda f, w, t: f.log_partition(w, t.at[1, 0, 2].set(jnp.nan), LENGTHS), "score nan in sentence 1"),
     "+inf": (lambda f, w, t: f.log_partition(w, t.at[3, 1, 0].set(jnp.inf), LENGTHS), "score inf in sentence 3"),
+    "NaN as a weight": (lambda f, w, t: f.log_partition(w.at[2].set(jnp.nan), t, LENGTHS), "weight 2 .* is nan"),
     "NaN to decode": (lambda f, w, t: f.mode(w, t.at[1, 0, 2].set(jnp.nan), LENGTHS), "score nan in sentence 1"),
     "wrong K": (lambda f, w, t: f.log_partition(w, t[..., :2]), r"expected \[B, T, 3\]: one for each state of `tag`"),
     "one sentence": (lambda f, w, t: f.log_partition(w, t[0]), r"shape \(4, 3\), expected \[B, T, 3\]"),
