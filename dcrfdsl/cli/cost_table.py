@@ -147,7 +147,7 @@ def declared_costs(resolved: Resolved, stage: str | None) -> CostTable:
     totals += [("time", UNKNOWN if taught else NO_TIME), *order_rows(spec, states), *decoding_rows(spec, stage)]
     known = {name: listed for name, listed in states.items() if listed is not None}
     if len(known) == len(states):
-        totals += [*segment_rows(spec, known), *once_rows(spec, known)]
+        totals += [*segment_rows(spec, known), *run_rows(spec, known, stage), *once_rows(spec, known)]
     depends = f"the states of {unknown} are learned" if unknown else "depends on data"
     return CostTable(rows, [*totals, ("?", f"{depends}; give {'training ' * taught}data with `--data FILE`")])
 
@@ -165,10 +165,10 @@ def _view_counts(spec: ModelSpec, states: Mapping[str, Sequence[str] | None]) ->
     views = [view for view in spec.views if view.name in used]
     if not views:
         return {}
-    from ..features import view_label, view_map  # loads the engine
+    from ..features import own_functions, view_label, view_map  # loads the engine
 
-    labels = {view.name: states.get(view_label(spec, view)) for view in views}
-    return {view.name: len(view_map(spec, view, listed).states) for view in views if (listed := labels[view.name])}
+    labels = {view.name: states.get(view_label(spec, view)) for view in views if not own_functions(spec, view)}
+    return {view.name: len(view_map(spec, view, listed).states) for view in views if (listed := labels.get(view.name))}
 
 
 def decoding_rows(spec: ModelSpec, stage: str | None) -> list[tuple[str, str]]:
@@ -225,6 +225,19 @@ def segment_rows(spec: ModelSpec, states: Mapping[str, Sequence[str]]) -> list[t
         return []
     size = len(segment_states(memory, states[memory.label]).names)
     return [("segments", f"{size:,} states of a token, how far its segment has come")]
+
+
+def run_rows(spec: ModelSpec, states: Mapping[str, Sequence[str]], stage: str | None) -> list[tuple[str, str]]:
+    """The states of the memories that count the tokens of runs, and what decoding does about bounds."""
+    from ..semantics import decode_rule, run_memories, run_states
+
+    rows = []
+    for memory in run_memories(spec):
+        counted = run_states(memory, states[memory.label])
+        moves = f"{len(counted.names):,} states of a token, {int(counted.moves.sum()):,} moves between neighbours"
+        kept = "" if decode_rule(spec, stage).name != "marginal" else "; `decode marginal` does not keep to the bounds"
+        rows.append((memory.name, moves + kept))
+    return rows
 
 
 def work_words(multiply_adds: float) -> str:
@@ -333,6 +346,7 @@ def _table(
         *(_joined_exact(joined_costs(graph, corpus.sentence_off, relations)) if cost.joined else ()),
         *(() if cost.joined else (("exact", f"{work}; {width}"),)),
         *segment_rows(spec, problem.states),
+        *run_rows(spec, problem.states, stage),
         ("one sweep", work_words(cost.sweep)),
         ("method", taken),
         *order_rows(spec, problem.states),

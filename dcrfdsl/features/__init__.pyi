@@ -29,7 +29,13 @@ from .values.lexicon_matches import (
     lexicons_of as lexicons_of,
 )
 from .values.lexicons import Lexicon as Lexicon, Lexicons as Lexicons, load_lexicons as load_lexicons
-from .values.state_views import ViewMap as ViewMap, view_label as view_label, view_map as view_map
+from .values.state_views import (
+    ViewMap as ViewMap,
+    own_functions as own_functions,
+    view_label as view_label,
+    view_map as view_map,
+    with_mapped_views as with_mapped_views,
+)
 from .values.text_functions import (
     COMPARISONS as COMPARISONS,
     TEXT_FUNCTIONS as TEXT_FUNCTIONS,

@@ -91,6 +91,9 @@ from .piece_instances import (
 from .regions import ClusterLimits as ClusterLimits, bank_regions as bank_regions
 from .segment_factors import weighing_templates as weighing_templates
 from .segment_shapes import (
+    bounded_runs as bounded_runs,
+    complete_sentences as complete_sentences,
+    known_counts as known_counts,
     known_runs as known_runs,
     known_segments as known_segments,
     segment_instances as segment_instances,

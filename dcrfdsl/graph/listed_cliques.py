@@ -27,7 +27,7 @@ def clique_listing(spec: ModelSpec, states: Mapping[str, Sequence[str] | None]) 
             lines.append(f"  {kind} {item.name}: {'states of the data' if known is None else _counted(len(known))}")
     for number, clique in enumerate(spec.cliques):
         lines += ["", f"clique {_title(clique)}", *(f"  {text}" for text in _instances(spec, number, clique, length))]
-    constraints = [*map(statement_text, spec.constraints), *map(statement_text, spec.onces)]
+    constraints = [statement_text(one) for one in (*spec.constraints, *spec.onces, *spec.runs)]
     if constraints:
         lines += ["", "at each position", *(f"  {line}" for text in constraints for line in text.splitlines())]
     for piece in spec.pieces:

@@ -1,11 +1,12 @@
-"""The weights of segments as factors of the graph.
+"""The weights of segments as factors of the graph, and cliques that go over the memories of segments and runs.
 
 A memory says of each token which class its segment has, how many tokens that has so far, and whether it ends here. The
 weights of segments of n tokens then belong to a factor on the memory at their last token: one template for each n, all
 with the weights of the `segment` statement, each with the feature rows of the candidates of n tokens by their ends.
 Cliques that join the label with a neighbouring position are over the memory instead, seen through the label, so that
 elimination carries one variable on in the place of two. Wider ones stay over the label: what they carry on from earlier
-positions is then its few states, not those of the memory. Not here: the states of the memory
+positions is then its few states, not those of the memory. The same holds beside the memories that count the tokens of
+runs; there, cliques with features stay too, since these fill a table at each position. Not here: the states of memories
 (`semantics.conditions.implied_memories`).
 """
 
@@ -18,7 +19,7 @@ import numpy as np
 
 from ..features import FeatureRows, ViewMap
 from ..foundation import Ints, Offsets
-from ..semantics import SegmentMemory, SegmentStates, segment_states
+from ..semantics import RunMemory, SegmentMemory, SegmentStates, run_states, segment_states
 from .shapes import offsets
 from .templates import CliqueTemplate
 
@@ -33,14 +34,38 @@ def with_segment_factors(
 
     variables: of a position. The feature sets of segments follow all others, by length: `rows_of_lengths`.
     """
-    number, label = variables.index(memory.name), variables.index(memory.label)
     states = segment_states(memory, label_states)
-    moved = [_over_memory(template, label, number, states, memory.label, label_states) for template in templates]
-    return (*_joined_moves(moved, number), *_by_lengths(templates, number, states))
+    moved = _over_memories(templates, memory, states.label, variables, label_states)
+    return (*moved, *_by_lengths(templates, variables.index(memory.name), states))
+
+
+def with_run_moves(
+    templates: Sequence[CliqueTemplate], memory: RunMemory, variables: Sequence[str], label_states: Sequence[str]
+) -> tuple[CliqueTemplate, ...]:
+    """The templates of a model that counts the tokens of runs: moves of the label are over the memory."""
+    return tuple(_over_memories(templates, memory, run_states(memory, label_states).label, variables, label_states))
+
+
+def _over_memories(
+    templates: Sequence[CliqueTemplate],
+    memory: SegmentMemory | RunMemory,
+    label_of: Ints,
+    variables: Sequence[str],
+    label_states: Sequence[str],
+) -> list[CliqueTemplate]:
+    """label_of [R]: the label of each state of the memory."""
+    number, label = variables.index(memory.name), variables.index(memory.label)
+    wide = isinstance(memory, SegmentMemory)  # whether tables at each position may be those of the memory
+    moved = [
+        _over_memory(template, label, number, label_of, memory.label, label_states)
+        if wide or (template.plain is None and template.feature_set < 0) else template
+        for template in templates
+    ]  # fmt: skip
+    return _joined_moves(moved, number)
 
 
 def _over_memory(
-    template: CliqueTemplate, label: int, memory: int, states: SegmentStates, name: str, label_states: Sequence[str]
+    template: CliqueTemplate, label: int, memory: int, label_of: Ints, name: str, label_states: Sequence[str]
 ) -> CliqueTemplate:
     """A clique over the label and a neighbouring position, over the memory in its place."""
     if label not in template.variables or template.relational or template.span != 1:
@@ -52,16 +77,16 @@ def _over_memory(
             continue
         view = seen_as[axis]
         if view is None:
-            seen_as[axis] = ViewMap(name, tuple(label_states), states.label, name)
+            seen_as[axis] = ViewMap(name, tuple(label_states), label_of, name)
         else:
-            seen_as[axis] = view._replace(of=view.of[states.label])
-        allowed = None if allowed is None else allowed.take(states.label, axis)
-    places = [(memory, len(states.label)) if v == label else (v, card)
+            seen_as[axis] = view._replace(of=view.of[label_of])
+        allowed = None if allowed is None else allowed.take(label_of, axis)
+    places = [(memory, len(label_of)) if v == label else (v, card)
               for v, card in zip(template.variables, template.cards, strict=True)]  # fmt: skip
     return replace(
         template, variables=tuple(v for v, _ in places), cards=tuple(card for _, card in places),
         views=tuple(seen_as), allowed=allowed, plain=template,
-        label_states=states.label,
+        label_states=label_of,
     )  # fmt: skip
 
 

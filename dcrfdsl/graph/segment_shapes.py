@@ -1,4 +1,4 @@
-"""The segments that a `segment` statement weighs: their classes and longest length, and those of known labels.
+"""The segments that a `segment` statement weighs, and runs with bounds: their classes, and those of known labels.
 
 Not here: rows of their features (`features.segment_rows`), their factors (`segment_factors`).
 """
@@ -13,7 +13,15 @@ import numpy as np
 
 from ..features import Candidates, candidate_row
 from ..foundation import Codes, Ints, Mask, Offsets
-from ..semantics import ModelSpec, SegmentClass, SegmentStates, longest_segment, segment_classes
+from ..semantics import (
+    ModelSpec,
+    RunMemory,
+    SegmentClass,
+    SegmentStates,
+    longest_segment,
+    run_states,
+    segment_classes,
+)
 from ..syntax import CliqueSpec, Scheme
 
 
@@ -86,11 +94,7 @@ def known_runs(
     codes [N], sets: of the label. In a sentence whose states are not all known, or with a segment that is too long,
     each token has the states of the memory that its own state leaves.
     """
-    agreeing = [tuple(np.flatnonzero(states.label == k).tolist()) for k in range(int(states.label.max()) + 1)]
-    left = [*agreeing, *(tuple(sorted(run for k in one_of for run in agreeing[k])) for one_of in sets)]
-    found = np.where(codes >= 0, -2 - codes, np.where(codes < -1, codes - len(agreeing), -1)).astype(np.int32)
-    unknown = np.concatenate([[0], np.cumsum(codes < 0)])[sentence_off]
-    complete = unknown[1:] == unknown[:-1]
+    complete = complete_sentences(codes, sentence_off)
     cut = _runs(shape, codes, complete, sentence_off)
     segment = np.repeat(np.arange(len(cut.start)), cut.length)
     place = np.arange(len(codes)) - cut.start[segment] + 1
@@ -98,13 +102,66 @@ def known_runs(
     kind, length = cut.kind[segment], np.minimum(place, shape.limit + ends)
     number = np.full((len(shape.classes), shape.limit + 2, 2), -1)
     number[states.kind, states.length, states.ends.astype(np.int64)] = np.arange(len(states.label))
-    alone = np.full(len(agreeing), -1)  # the state of the memory for one that is in no segment
+    alone = np.full(int(states.label.max()) + 1, -1)  # the state of the memory for one that is in no segment
     alone[states.label[states.kind >= shape.named]] = np.flatnonzero(states.kind >= shape.named)
     run = np.where(kind >= 0, number[np.maximum(kind, 0), length, ends], alone[np.maximum(codes, 0)])
-    usable = np.repeat(complete, np.diff(sentence_off)) & (run >= 0)
+    return _known_memory(states.label, run, codes, sets, complete, sentence_off)
+
+
+def complete_sentences(codes: Codes, sentence_off: Offsets) -> Mask:
+    """Whether all states of a label are known, [S].   codes [N]: of the label."""
+    unknown = np.concatenate([[0], np.cumsum(codes < 0)])[sentence_off]
+    complete: Mask = unknown[1:] == unknown[:-1]
+    return complete
+
+
+def _known_memory(
+    label_of: Ints, run: Ints, codes: Codes, sets: Sequence[Sequence[int]], complete: Mask, sentence_off: Offsets
+) -> tuple[Codes, tuple[tuple[int, ...], ...]]:
+    """Codes and sets of a memory whose states stand for those of a label.
+
+    label_of [R].   run [N]: its states where those of the label are known, -1 where there is none.
+    """
+    agreeing = [tuple(np.flatnonzero(label_of == k).tolist()) for k in range(int(label_of.max()) + 1)]
+    left = [*agreeing, *(tuple(sorted(run for k in one_of for run in agreeing[k])) for one_of in sets)]
+    found = np.where(codes >= 0, -2 - codes, np.where(codes < -1, codes - len(agreeing), -1)).astype(np.int32)
     sentence = np.repeat(np.arange(len(complete)), np.diff(sentence_off))
+    usable = complete[sentence] & (run >= 0)
     whole = np.bincount(sentence, usable, len(complete)) == np.diff(sentence_off)
     return np.where(whole[sentence], run, found).astype(np.int32), tuple(left)
+
+
+def bounded_runs(
+    memory: RunMemory, states: Sequence[str], codes: Codes, complete: Mask, sentence_off: Offsets
+) -> KnownSegments:
+    """The runs of a label, or its segments. Other tokens have the class -1.
+
+    states: of the label.   codes [N].   complete [S]: the sentences that are looked at.
+    """
+    classes = segment_classes(memory.label_domain, states)
+    named = sum(bool(one.name) for one in classes)
+    shape = SegmentShape(classes, named, 0, True, not isinstance(memory.label_domain, Scheme))
+    return _runs(shape, codes, complete, sentence_off)
+
+
+def known_counts(
+    memory: RunMemory, label_states: Sequence[str], codes: Codes, sets: Sequence[Sequence[int]], sentence_off: Offsets
+) -> tuple[Codes, tuple[tuple[int, ...], ...]]:
+    """As `known_runs`, of a memory that counts the tokens of runs."""
+    states, complete = run_states(memory, label_states), complete_sentences(codes, sentence_off)
+    runs = bounded_runs(memory, label_states, codes, complete, sentence_off)
+    bounds = [memory.bounds_of(one.name) for one in segment_classes(memory.label_domain, label_states)]
+    segment = np.repeat(np.arange(len(runs.start)), runs.length)
+    place, kind = np.arange(len(codes)) - runs.start[segment] + 1, runs.kind[segment]
+    columns = ((one.counted, one.most is None, one.cut, len(one.early)) for one in bounds)
+    counted, is_open, cut, early = (np.array(column)[np.maximum(kind, 0)] for column in zip(*columns, strict=True))
+    first = np.isin(runs.start, sentence_off[:-1])[segment] & cut
+    is_early = first & (place <= early) & (kind >= 0)
+    count = np.where(is_open, np.where(first, counted, np.minimum(place, counted)), place * (place <= counted))
+    number = np.full((int(states.label.max()) + 1, int(states.tokens.max()) + 1, 2), -1)
+    number[states.label, states.tokens, states.early.astype(np.int64)] = np.arange(len(states.label))
+    run = number[np.maximum(codes, 0), np.where(kind >= 0, count, 1), is_early.astype(np.int64)]
+    return _known_memory(states.label, run, codes, sets, complete, sentence_off)
 
 
 def segment_instances(

@@ -21,11 +21,13 @@ from ..semantics import (
     ModelSpec,
     Observed,
     Reads,
+    RunMemory,
     SegmentMemory,
     constraint_table,
     given_terms,
     legal_moves,
     memory_tables,
+    run_states,
     segment_states,
     shift_of_site,
 )
@@ -34,6 +36,7 @@ from .segment_shapes import SegmentShape, segment_shape
 
 Pattern = tuple[int, ...]  # for each site of a clique: 0 in the sequence, -1 before it (START), +1 after it (STOP)
 LAST = -1  # the `position` of a template that occurs only at the last anchor
+COUNTING = (SegmentMemory, RunMemory)  # memories without a function, which count tokens
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,9 +52,9 @@ class CliqueTemplate:
     occurs only at that anchor. One with `segments` stands for the weights of segments, by their classes; it has no
     instance itself. The templates with a `segment_length` have its weights, each for segments of that many tokens
     and at the last of these, and their features are named as those of the set `named_by`. `plain` is the template
-    as it was over a label in whose place the memory of its segments stands, and `label_states` the label's state
-    for each of the memory. `folded_into` is the clique whose `allowed` this constraint repeats, for pieces without
-    that clique.
+    as it was over a label in whose place the memory of its segments or runs stands, and `label_states` the label's
+    state for each of the memory. `folded_into` is the clique whose `allowed` this constraint repeats, for pieces
+    without that clique.
     """
 
     name: str
@@ -259,7 +262,7 @@ def _hard_tables(
 ) -> Iterator[HardTable]:
     """Legal moves of segment schemes, `forbid` / `require`, and the functions of memories."""
     free = {label.name for label in spec.labels if not label.constrain}
-    free |= {memory.label for memory in spec.memories if isinstance(memory, SegmentMemory)}  # it has legal moves only
+    free |= {memory.label for memory in spec.memories if isinstance(memory, COUNTING)}  # they have legal moves only
     domains = {v.name: v.domain for v in spec.labels} | {v.name: v.domain for v in spec.latents}
     for name, domain in domains.items():
         if isinstance(domain, Scheme) and name not in free:
@@ -274,6 +277,8 @@ def _hard_tables(
     for memory in spec.memories:
         if isinstance(memory, SegmentMemory):
             yield from segment_states(memory, states[memory.label]).tables(memory)
+        if isinstance(memory, RunMemory):
+            yield from run_states(memory, states[memory.label]).tables(memory)
 
 
 def _is_learned(spec: ModelSpec, variable: str) -> bool:
@@ -309,8 +314,8 @@ def constraint_templates(
 
 
 def hidden_tables(spec: ModelSpec, states: Mapping[str, Sequence[str]]) -> list[tuple[HardTable, ...]]:
-    """The tables of each memory with a function: which of its states is the value. That of segments has none."""
-    seen, with_function = views_seen(spec, states), (m for m in spec.memories if not isinstance(m, SegmentMemory))
+    """The tables of each memory with a function: which of its states is the value. Those that count have none."""
+    seen, with_function = views_seen(spec, states), (m for m in spec.memories if not isinstance(m, COUNTING))
     return [memory_tables(spec, memory, states, seen) for memory in with_function]
 
 

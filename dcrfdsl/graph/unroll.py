@@ -20,11 +20,11 @@ import numpy as np
 from ..features import FeatureRows
 from ..foundation import Offsets, Paragraph, cached_property, notebook_html
 from ..kernels.tables import Kinds
-from ..semantics import ModelSpec, SegmentMemory, unrolled_spec
+from ..semantics import ModelSpec, RunMemory, SegmentMemory, unrolled_spec
 from .clique_kinds import CliqueKind
 from .drawing import FactorMark, GraphDrawing, VariableMark, drawing_blocks
 from .elimination import OrderCost, joined_order, order_cost, slice_order
-from .segment_factors import rows_of_lengths, with_segment_factors
+from .segment_factors import rows_of_lengths, with_run_moves, with_segment_factors
 from .shape_bank import ShapeBank
 from .shapes import GraphShape, Run, by_position, in_order
 from .shared_tables import SharedTables, TableProduct, axis_orders, candidate_products, cheaper_product
@@ -147,9 +147,11 @@ class ModelGraph:
         """The graph of a specification; `clique_templates` describes the arguments."""
         spec, states = unrolled_spec(spec, states)
         templates = clique_templates(spec, states, set_of_clique, bias_of_clique)
-        memory = next((item for item in spec.memories if isinstance(item, SegmentMemory)), None)
-        if memory is not None:
-            templates = with_segment_factors(templates, memory, variable_names(spec), states[memory.label])
+        for memory in spec.memories:
+            if isinstance(memory, SegmentMemory):
+                templates = with_segment_factors(templates, memory, variable_names(spec), states[memory.label])
+            if isinstance(memory, RunMemory):
+                templates = with_run_moves(templates, memory, variable_names(spec), states[memory.label])
         cards = tuple(len(states[name]) for name in variable_names(spec))
         whole = frozenset(m for m, label in enumerate(spec.labels) if label.per == "sentence")
         return cls(variable_names(spec), cards, templates, len(spec.labels), len(spec.latents), of_sentence=whole)

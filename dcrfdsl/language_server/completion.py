@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, pairwise
+from itertools import chain, pairwise, product
 from pathlib import Path
 from typing import TypeAlias
 
@@ -378,6 +378,7 @@ HEADS: Mapping[str, Proposer] = {
     "train": _kinds("training criterion"), "evaluate": _kinds("metric"),
     "label": lambda place: of_names(place, "column"),
     "clique": _names_of(*VARIABLES), "segment": _names_of("label", "view"), "once": _names_of("label"),
+    "runs": lambda place: of_words(("of",)),
     "forbid": _expression, "require": _expression,
 }  # fmt: skip
 
@@ -404,5 +405,8 @@ CLAUSES: Mapping[tuple[str, str], Proposer] = {
     ("let", "tune"): _kinds("search range"),
     ("memory", "initially"): lambda place: of_states(place, place.context.before[1].text),
     ("segment", "up"): lambda place: of_words(("to",)),
-    ("segment", "to"): _names_of("constant"),
+    ("runs", "of"): _after("of", _names_of("label")),
+    ("runs", "is"): lambda place: of_states(place, place.context.before[2].text),
+    ("runs", "up"): lambda place: of_words(("to",)),
+    **dict.fromkeys(product(("segment", "runs"), ("from", "to")), _names_of("constant")),
 }

@@ -27,6 +27,7 @@ from ..graph import (
     clamped_graph,
     fill_memories,
     hidden_tables,
+    known_counts,
     known_runs,
     restricted_graph,
     segment_shape,
@@ -355,6 +356,9 @@ def gold_of(
                 semantics.segment_states(memory, listed), segment_shape(spec, clique, listed),
                 codes[label], sets[label], corpus.sentence_off,
             )  # fmt: skip
+        if isinstance(memory, semantics.RunMemory):
+            of, run = names.index(memory.label), names.index(memory.name)
+            codes[run], sets[run] = known_counts(memory, states[memory.label], codes[of], sets[of], corpus.sentence_off)
     return Gold(codes, tuple(sets))
 
 

@@ -33,6 +33,9 @@ from .conditions.given_scores import (
 )
 from .conditions.implied_memories import (
     OnceConstraint as OnceConstraint,
+    RunBounds as RunBounds,
+    RunMemory as RunMemory,
+    RunStates as RunStates,
     SegmentMemory as SegmentMemory,
     SegmentStates as SegmentStates,
     enforced_onces as enforced_onces,
@@ -40,6 +43,8 @@ from .conditions.implied_memories import (
     once_constraint as once_constraint,
     once_refusal as once_refusal,
     once_words as once_words,
+    run_memories as run_memories,
+    run_states as run_states,
     segment_memory as segment_memory,
     segment_states as segment_states,
     unrolled_spec as unrolled_spec,
@@ -77,6 +82,7 @@ from .schema.condition_tree import (
     rewritten as rewritten,
     shift_of_site as shift_of_site,
     terms as terms,
+    value_if_nodes as value_if_nodes,
     with_children as with_children,
 )
 from .schema.function_signatures import (
@@ -99,6 +105,7 @@ from .schema.model_spec import (
     json_adapter as json_adapter,
     longest_segment as longest_segment,
     plain as plain,
+    shortest_segment as shortest_segment,
     to_text as to_text,
     validated as validated,
 )

@@ -103,6 +103,7 @@ from .statements import (
     Method as Method,
     Once as Once,
     Piece as Piece,
+    Runs as Runs,
     Stage as Stage,
     Template as Template,
     Use as Use,

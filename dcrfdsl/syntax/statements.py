@@ -6,7 +6,7 @@ A statement is added here, with a line in `STATEMENTS` and one in `Declarations`
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import field
 from typing import Any, Literal, Self, TypeAlias
 
@@ -134,7 +134,10 @@ class Memory(Statement, kind="memory"):
 
 
 class View(Statement, kind="view"):
-    """A coarser reading of a label."""
+    """A coarser reading of a label.
+
+    mapped: of a view with a function of the user's, each state and its text; a trained model does without the function.
+    """
 
     shapes = {"view": (NAME, Part("value", "="))}
     section, word = "views", "view"
@@ -142,6 +145,7 @@ class View(Statement, kind="view"):
     name: str
     value: nodes.ValueIf
     doc: tuple[str, ...] = ()
+    mapped: tuple[tuple[str, str], ...] = field(default=(), compare=False, repr=False)
 
 
 # the rest of the declarations ---------------------------------------------------------------------------------
@@ -224,7 +228,7 @@ class CliqueSpec(Statement):
     """A clique index {(Δt, variable)} with its features. `name` None: unnamed; `label` is a readable name.
 
     `states` None: `seen`, or `all` if the only feature is `bias`. With `up_to` it is a `segment` statement: a clique
-    over the segments of its only site. `up_to`, `longer` and `min_count` belong to that statement alone.
+    over the segments of its only site. `least`, `up_to`, `longer` and `min_count` belong to that statement alone.
     """
 
     shapes = {
@@ -232,7 +236,8 @@ class CliqueSpec(Statement):
             Part("sites", form="nodes"), Part("where", "where"), AS_NAME, OPTIONS, Part("features", form="list"),
         ),
         "segment": (
-            Part("variable", form="word"), Part("up_to", "up to"), AS_NAME, OPTIONS, Part("features", form="list"),
+            Part("variable", form="word"), Part("least", "from"), Part("up_to", "up to"), AS_NAME, OPTIONS,
+            Part("features", form="list"),
         ),
     }  # fmt: skip
     section, word, space = "cliques", "clique", "part"
@@ -290,9 +295,10 @@ class CliqueSpec(Statement):
     }  # fmt: skip
 
     up_to: int | Reference | None = None
+    least: int | Reference = 1
     longer: Literal["forbidden", "together"] = "forbidden"
     min_count: int | Reference = 1
-    kind: Literal["clique"] = "clique"  # type: ignore[misc]  # behind the three above, where JSON has it
+    kind: Literal["clique"] = "clique"  # type: ignore[misc]  # behind those above, where JSON has it
     sites: tuple[Site, ...]
     where: Condition | None = None
     name: str | None = None
@@ -309,14 +315,10 @@ class CliqueSpec(Statement):
     def read(cls, reading: Reading) -> Self:
         options = cls.read_options(reading)
         if reading.keyword == "segment":
-            limit = reading.parts["up_to"]
-            setting = nodes.Setting(key=("up_to",), value=limit).at(limit.span, key=limit.span)
-            limits, places, problems = read_options((setting,), {"up_to": count}, "segment", all_options())
-            reading.places.update(places)
-            reading.problems.extend(problems)
+            limits = {"up_to": 1} | _read_limits(reading, ("least", "up_to"))
             place = reading.places["variable"]
             site = Site(variable=reading.parts["variable"], place=nodes.HERE)
-            options |= {"up_to": limits.get("up_to", 1), "sites": (site.at(_span(place), variable=place),)}
+            options |= {**limits, "sites": (site.at(_span(place), variable=place),)}
         parts = {name: part for name, part in reading.parts.items() if name in ("sites", "where", "name", "features")}
         return cls(**parts, **options)
 
@@ -357,12 +359,25 @@ class CliqueSpec(Statement):
         parts = super().plain_parts(every_option=every_option)
         if self.segmental:
             parts |= {"variable": self.sites[0].variable, "up_to": option_value(self.up_to or 1)}
+            parts["least"] = option_value(self.least)
+        if self.least == 1:
+            parts.pop("least", None)
         return parts
 
     def plain_layout(self) -> Layout:
         if self.where is None or self.segmental:
             return super().plain_layout()
         return Layout(block=True, above=("where", "with"))
+
+
+def _read_limits(reading: Reading, names: Sequence[str]) -> dict[str, Any]:
+    """The whole numbers, or names of constants, among the parts of these names."""
+    written = [(name, value) for name in names if (value := reading.parts.get(name)) is not None]
+    settings = tuple(nodes.Setting(key=(name,), value=value).at(value.span, key=value.span) for name, value in written)
+    limits, places, problems = read_options(settings, dict.fromkeys(names, count), reading.keyword, all_options())
+    reading.places.update(places)
+    reading.problems.extend(problems)
+    return limits
 
 
 def _span(place: Span | tuple[Span, ...]) -> Span:
@@ -433,6 +448,47 @@ class Once(Statement, kind="once"):
     free: tuple[str, ...] = ()
     name: str | None = None
     doc: tuple[str, ...] = ()
+
+
+class Runs(Statement, kind="runs"):
+    """`runs of label [is state] [from least] [up to most]`: the length of each longest run of a state, or segment."""
+
+    shapes = {
+        "runs": (
+            Part("variable", "of", "word"), Part("state", "is", "state"), Part("least", "from"),
+            Part("most", "up to"), AS_NAME, OPTIONS,
+        ),
+    }  # fmt: skip
+    section, word, space = "runs", "constraint", "part"
+    with_options = {
+        "runs": {
+            "ends": Option(
+                choice("cut", "whole"), "`cut`, `whole`", "whole for segments, else cut",
+                "`cut`: the first and the last run of a sequence may be shorter, since a recording began and ended "
+                "within them. `whole`: they have the least length too",
+                "runs of pos from 2 with ends = whole",
+            ),
+        },
+    }  # fmt: skip
+
+    variable: str
+    state: str | None = None
+    least: int | Reference = 1
+    most: int | Reference | None = None
+    name: str | None = None
+    ends: Literal["cut", "whole"] | None = None
+    doc: tuple[str, ...] = ()
+
+    @classmethod
+    def read(cls, reading: Reading) -> Self:
+        parts = {name: part for name in ("variable", "state", "name") if (part := reading.parts.get(name)) is not None}
+        return cls(**parts, **_read_limits(reading, ("least", "most")), **cls.read_options(reading))
+
+    def plain_parts(self, *, every_option: bool = False) -> dict[str, Any]:
+        limits = {"least": None if self.least == 1 and self.most is not None else self.least, "most": self.most}
+        written = {name: option_value(one) for name, one in limits.items() if one is not None}
+        parts = super().plain_parts(every_option=every_option)
+        return {name: part for name, part in parts.items() if name not in limits} | written
 
 
 # inference and training -----------------------------------------------------------------------------------------
@@ -524,8 +580,8 @@ class Use(Statement):
 
 # In the order in which the reference lists them.
 STATEMENTS: tuple[type[Statement], ...] = (
-    DataSpec, Label, Latent, Memory, View, Lexicon, Let, Use, FeatureGroup, CliqueSpec, Piece, Constraint, Once, Method,
-    Stage, Evaluate,
+    DataSpec, Label, Latent, Memory, View, Lexicon, Let, Use, FeatureGroup, CliqueSpec, Piece, Constraint, Once, Runs,
+    Method, Stage, Evaluate,
 )  # fmt: skip
 # Those whose names are looked up; stages have names of their own.
 NAMED_STATEMENTS = tuple(kind for kind in STATEMENTS if kind.word and kind is not Stage)
@@ -536,7 +592,7 @@ SHAPES: Shapes = {keyword: kind.shapes[keyword] for keyword, kind in BY_KEYWORD.
 
 AUTO = CallSpec(name="auto")
 Declaration: TypeAlias = (
-    Label | Latent | Memory | View | Lexicon | Let | FeatureGroup | CliqueSpec | Piece | Constraint | Once
+    Label | Latent | Memory | View | Lexicon | Let | FeatureGroup | CliqueSpec | Piece | Constraint | Once | Runs
 )
 
 
@@ -555,6 +611,7 @@ class Declarations(Node):
     pieces: tuple[Piece, ...] = ()
     constraints: tuple[Constraint, ...] = ()
     onces: tuple[Once, ...] = ()
+    runs: tuple[Runs, ...] = ()
     infer: CallSpec = AUTO
     decode: CallSpec | None = None  # None: the rule that fits the criterion
     stages: tuple[Stage, ...] = ()

@@ -99,6 +99,7 @@ class Template(TemplateVariables):
         features: Sequence[Expression | str],
         *,
         up_to: int | Constant,
+        least: int | Constant = 1,
         name: str | None = None,
         states: Literal["seen", "all"] | None = None,
         longer: Literal["forbidden", "together"] = "forbidden",
@@ -111,6 +112,7 @@ class Template(TemplateVariables):
         features: what weights a segment by its type: `"length"`, or functions of `apply("joined", word)`; also of
             `"any"`, `"first"` and `"last"`.
         up_to: the most tokens of a segment.
+        least: the fewest tokens of a segment.
         name: by which `show` and priors refer to it.
         states: `seen`: a pair of feature and type has a weight if the training data shows it. `all`: every pair has.
         longer: `forbidden`: no segment is longer. `together`: longer ones have one length, and no other feature.
@@ -128,6 +130,7 @@ class Template(TemplateVariables):
                 name=name,
                 states=states,
                 up_to=as_count(up_to),
+                least=as_count(least),
                 longer=longer,
                 min_count=as_count(min_count),
                 features=as_features(features),
@@ -227,6 +230,45 @@ class Template(TemplateVariables):
         (site,) = as_sites((label,))
         require_list(free, "free", "texts")
         self._declare(statements.Once(label=site.variable, free=tuple(free), name=name, doc=as_doc(doc)))
+
+    def runs(
+        self,
+        label: Term | str,
+        *,
+        least: int | Constant = 1,
+        most: int | Constant | None = None,
+        state: str | None = None,
+        ends: Literal["cut", "whole"] | None = None,
+        name: str | None = None,
+        doc: str = "",
+    ) -> None:
+        """Declares how long each run of a state may be, or each segment of a label with a scheme.
+
+        label: whose runs, or segments.
+        least: the fewest tokens of a run.
+        most: the most tokens; None: any number.
+        state: the state, or the type of segments, that is bounded; by default all that have no bounds of their own.
+        ends: `cut`: the first and the last run of a sequence may be shorter. `whole`: they have the least length too.
+            By default `whole` for segments, else `cut`.
+        name: stands in messages.
+        doc: the comment above the statement.
+
+        >>> m = Template()
+        >>> sleep = m.label("sleep", ["W", "N", "R"])
+        >>> m.runs(sleep, least=4, most=60, state="R")
+        """
+        (site,) = as_sites((label,))
+        self._declare(
+            statements.Runs(
+                variable=site.variable,
+                state=state,
+                least=as_count(least),
+                most=None if most is None else as_count(most),
+                name=name,
+                ends=ends,
+                doc=as_doc(doc),
+            )
+        )
 
     # inferred, trained, scored ------------------------------------------------------------------------------
 

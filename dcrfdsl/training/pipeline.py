@@ -279,7 +279,7 @@ def _begun(
         refuse_unsummed_stages(spec, asked.stage)
         return untrained_on_parts(spec, corpus, directories, registered, workers)
     begun = assemble(spec, corpus, directories, registered, workers, remark=asked.observers.on_remark)
-    states, graph, extractor = begun.states, begun.graph, begun.extractor
+    spec, states, graph, extractor = begun.spec, begun.states, begun.graph, begun.extractor
     parameters, counts = begun.learn_parameters()
     problem = TrainingProblem(
         spec, graph, parameters, begun.rows, begun.relations, corpus.sentence_off, begun.gold, counts, workers,

@@ -19,7 +19,7 @@ from .. import semantics
 from ..features import Pairs, view_label
 from ..foundation import DcrfError, Diagnostic, memory_left
 from ..graph import order_cost
-from ..syntax import Apply, CliqueSpec, Constraint, Once, label_at, statement_text
+from ..syntax import Apply, CliqueSpec, Constraint, Once, Runs, label_at, statement_text
 
 CELL_BYTES = 100  # of an entry of a table, with what is kept beside it in training; measured
 WEIGHT_BYTES = 300  # of a weight, with the memory of an optimizer
@@ -45,7 +45,7 @@ class StatementSize(NamedTuple):
     seconds: to lay it out, before any training.
     """
 
-    statement: CliqueSpec | Constraint | Once
+    statement: CliqueSpec | Constraint | Once | Runs
     sites: tuple[Site, ...]
     cards: tuple[int, ...]
     size: float
@@ -68,6 +68,9 @@ def statement_sizes(
     """
     memory = semantics.segment_memory(spec)
     runs = 0 if memory is None else len(semantics.segment_states(memory, states[memory.label]).names)
+    counts = {
+        one.label: len(semantics.run_states(one, states[one.label]).names) for one in semantics.run_memories(spec)
+    }
     tables = not _pruned(spec, stage)  # pruned inference writes out no table of several positions
     found = []
     for number, clique in enumerate(spec.cliques):
@@ -115,6 +118,12 @@ def statement_sizes(
         cells = CELL_BYTES * math.prod(map(float, cards))
         remedy = "write several conditions that read fewer variables each"
         found.append(StatementSize(constraint, read, cards, cells, _by(*cards), remedy))
+    for variable, card in counts.items():
+        own, name = next(one for one in spec.runs if one.variable == variable), f"runs of {variable}"
+        words = f"{_by(card, card)}: how far runs have come at two neighbours"
+        remedy = "allow runs of any length, or up to fewer tokens"
+        size = CELL_BYTES * float(card) ** 2
+        found.append(StatementSize(own, ((name, -1), (name, 0)), (card, card), size, words, remedy))
     return [*found, *_once_sizes(spec, states, runs)]
 
 
@@ -204,7 +213,7 @@ def _listed(parts: Sequence[StatementSize]) -> str:
     return "; ".join(f"{_statement(one.statement)} ({one.words})" for one in parts)
 
 
-def _statement(item: CliqueSpec | Constraint | Once) -> str:
+def _statement(item: CliqueSpec | Constraint | Once | Runs) -> str:
     if isinstance(item, CliqueSpec):
         return f"`segment {item.sites[0].variable}`" if item.segmental else f"`clique {item.label}`"
     text = statement_text(item)

@@ -27,13 +27,16 @@ from ..features import (
     load_lexicons,
     view_label,
     view_map,
+    with_mapped_views,
 )
 from ..foundation import Diagnostic, Floats, Ints, data_error, quoted_names
 from ..graph import (
     Gold,
     ModelGraph,
     Parameters,
+    bounded_runs,
     broken_instances,
+    complete_sentences,
     constraint_templates,
     instances_of,
     known_segments,
@@ -46,6 +49,7 @@ from ..semantics import (
     GivenScores,
     ModelSpec,
     PrunedSettings,
+    RunBounds,
     decoding,
     enforced_onces,
     inference_settings,
@@ -53,6 +57,8 @@ from ..semantics import (
     once_constraint,
     once_refusal,
     plain,
+    run_memories,
+    shortest_segment,
     stage_settings,
 )
 from ..syntax import DataSpec, label_at, statement_text
@@ -76,6 +82,16 @@ def gold_segments(
         unknown = np.concatenate([[0], np.cumsum(codes < 0)])[corpus.sentence_off]
         known = known_segments(shape, codes, unknown[1:] == unknown[:-1], corpus.sentence_off)
         found[number] = known.candidates(shape.limit)
+        least = shortest_segment(spec, clique)
+        shorter = np.flatnonzero(known.length < least)
+        if len(shorter):
+            tokens, fewest = known.start[shorter], int(known.length.min())
+            message = (
+                f"{len(shorter):,} of {len(known.start):,} segments of `{label}` are shorter than {least} tokens "
+                f"({data.places(corpus, tokens)}); the shortest has {fewest}"
+            )
+            location, remedy = f"{corpus.file}:{corpus.token_line[tokens[0]]}", f"write `from {fewest}`"
+            complaints.append(Diagnostic("segment-too-short", message, location=location, help=remedy))
         longer = np.flatnonzero(known.length > shape.limit)
         if len(longer) and not shape.together:
             tokens, longest = known.start[longer], int(known.length.max())
@@ -162,6 +178,7 @@ def assemble(
     states = data.variable_states(spec, data.learn_states(spec, corpus, directories), directories)
     labels = data.encode_labels(spec, states, corpus)
     data.raise_if_any(data.check_gold(spec, states, corpus, labels))
+    spec = with_mapped_views(spec, states, registered)
     lexicons = load_lexicons(spec, directories)
     refuse_too_large(spec, states)
     if remark is not None:
@@ -207,9 +224,9 @@ def broken_constraints(
     gold: Gold,
     rows: Sequence[FeatureRows],
 ) -> list[Diagnostic]:
-    """Errors for gold labels to which a `forbid`, `require`, `once` or a given score gives probability 0."""
+    """Errors for gold labels to which a `forbid`, `require`, `once`, `runs` or a given score gives probability 0."""
     off = corpus.sentence_off
-    if repeated := list(_repeated_runs(spec, states, corpus, gold)):
+    if repeated := [*_repeated_runs(spec, states, corpus, gold), *_runs_out_of_bounds(spec, states, corpus, gold)]:
         return repeated
     if not any(len(broken_instances(template, gold, off, rows)) for template in graph.templates):
         return []
@@ -286,6 +303,36 @@ def _repeated_runs(
                 location=f"{corpus.file}:{corpus.token_line[tokens[0]]}",
                 help=f"correct the data, or name what may come again: `once {runs.once.label} "
                 f"except {{{', '.join((*runs.once.free, *types[:MOST_TYPES]))}}}`",
+            )
+
+
+def _runs_out_of_bounds(
+    spec: ModelSpec, states: Mapping[str, tuple[str, ...]], corpus: data.Corpus, gold: Gold
+) -> Iterator[Diagnostic]:
+    """Gold runs that are shorter or longer than a `runs` statement says, in sentences whose labels are all known."""
+    off = corpus.sentence_off
+    numbers = {label.name: m for m, label in enumerate(spec.labels)}
+    for memory in run_memories(spec):
+        codes, listed = gold.codes[numbers[memory.label]], states[memory.label]
+        found = bounded_runs(memory, listed, codes, complete_sentences(codes, off), off)
+        for one in (one for one in spec.runs if one.variable == memory.label):
+            bounds = RunBounds.of(spec, one, memory.label_domain)
+            inside = np.flatnonzero(np.isin(found.kind, memory.kinds_of(one.state, listed)))
+            start, length = found.start[inside], found.length[inside]
+            exempt = bounds.cut & (np.isin(start, off) | np.isin(start + length, off))
+            broken = ((length < bounds.least) & ~exempt) | (length > (bounds.most or np.inf))
+            if not broken.any():
+                continue
+            tokens, worst, name = start[broken], length[broken], listed[codes[start[broken][0]]]
+            wider = [f"from {worst.min()}"] * bool(worst.min() < bounds.least)
+            wider += [f"up to {worst.max()}"] * bool(worst.max() > (bounds.most or np.inf))
+            yield Diagnostic(
+                "broken-constraint",
+                f"the gold labels break `{statement_text(one)}` in {len(tokens):,} of {len(inside):,} runs "
+                f"({data.places(corpus, tokens)}); the first is of `{name}` and has {worst[0]} "
+                f"token{'s' * bool(worst[0] != 1)}",
+                location=f"{corpus.file}:{corpus.token_line[tokens[0]]}",
+                help=f"correct the data, or write {' and '.join(f'`{one}`' for one in wider)}",
             )
 
 

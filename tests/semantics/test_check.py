@@ -269,7 +269,7 @@ def test_what_is_right_gets_no_complaint(case: str) -> None:
 
 
 def test_complaints_come_in_the_order_of_the_text() -> None:
-    text = (LANGUAGE / "bad" / "training" / "not_yet.dcrf").read_text(encoding="utf-8")
+    text = (LANGUAGE / "bad" / "training" / "unknown_functions.dcrf").read_text(encoding="utf-8")
     starts = [d.primary.span.start for d in check(load_text(text)) if d.primary]
     assert len(starts) >= 4 and starts == sorted(starts)
 

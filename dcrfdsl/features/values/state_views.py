@@ -1,23 +1,25 @@
 """Views map the states of their label to other states: `view coarse = prefix(pos, 1)` maps NN and NNS to N.
 
 A view is evaluated once per state, by the code that evaluates features on distinct values. A test gives the states
-`yes` and `no`; a name that is neither a label nor a constant stands for itself. Not here: cliques over views (`graph`).
+`yes` and `no`; a name that is neither a label nor a constant stands for itself. What a function of the user's gives is
+written into the view, so that nothing needs the function again. Not here: cliques over views (`graph`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from ...data import Corpus, InternedColumn
 from ...foundation import Ints, data_error
-from ...semantics import ModelSpec, plain
+from ...semantics import FUNCTIONS, ModelSpec, plain, value_if_nodes
 from ...syntax import Apply, Condition, Reference, View
 from ..plan import condition_text, fixed_condition, leaves
 from .distinct_values import CorpusValues
 from .lexicons import Lexicons
+from .user_functions import RegisteredFeature
 from .value_kinds import Texts, Truths
 
 TRUE, FALSE = "yes", "no"
@@ -51,13 +53,46 @@ def view_label(spec: ModelSpec, view: View) -> str:
     return names.pop()
 
 
-def view_map(spec: ModelSpec, view: View, states: Sequence[str]) -> ViewMap:
-    """Evaluates a view on the states of its label."""
+def own_functions(spec: ModelSpec, view: View) -> list[str]:
+    """The functions of the user's that a view calls."""
+    known = {*FUNCTIONS, *(lexicon.name for lexicon in spec.lexicons)}
+    calls = (node.function for node in value_if_nodes(view.value) if isinstance(node, Apply))
+    return [name for name in calls if name not in known]
+
+
+def with_mapped_views(
+    spec: ModelSpec, states: Mapping[str, Sequence[str]], registered: Mapping[str, RegisteredFeature]
+) -> ModelSpec:
+    """The specification with what the user's functions give on states in its views.
+
+    states: of every label. DcrfError if a function fails, or gives a state no text.
+    """
+    views = []
+    for view in spec.views:
+        if own_functions(spec, view):
+            listed = states[view_label(spec, view)]
+            found = view_map(spec, view, listed, registered)
+            texts = [found.states[of] for of in found.of.tolist()]
+            if "" in texts:
+                message = f"view `{view.name}` gives no text for the state `{listed[texts.index('')]}`"
+                raise data_error("bad-view", message, help="return a text for each state")
+            view = view.model_copy(update={"mapped": tuple(zip(listed, texts, strict=True))})
+        views.append(view)
+    return spec.model_copy(update={"views": tuple(views)}) if any(view.mapped for view in views) else spec
+
+
+def view_map(
+    spec: ModelSpec, view: View, states: Sequence[str], registered: Mapping[str, RegisteredFeature] | None = None
+) -> ViewMap:
+    """Evaluates a view on the states of its label.   registered: functions of the user's; None: by `View.mapped`."""
     label = view_label(spec, view)
+    if view.mapped and registered is None:
+        known = dict(view.mapped)
+        return _as_map(label, view, [known[state] for state in states])
     # the states are the distinct values of a column with the label's name
-    column = InternedColumn(np.arange(len(states), dtype=np.int32), tuple(states))
-    corpus = Corpus("", np.array([0, len(states)], np.int64), {label: column}, np.arange(1, len(states) + 1))
-    values = CorpusValues(spec, corpus, Lexicons(), {}, {})
+    column, lines = InternedColumn(np.arange(len(states), dtype=np.int32), tuple(states)), np.arange(1, len(states) + 1)
+    corpus = Corpus(f"states of `{label}`", np.array([0, len(states)], np.int64), {label: column}, lines)
+    values = CorpusValues(spec, corpus, Lexicons(), registered or {}, {})
     texts = _texts(spec, view.value.value, values, states)
     if view.value.condition is not None and view.value.otherwise is not None:
         others = _texts(spec, view.value.otherwise, values, states)
@@ -66,6 +101,10 @@ def view_map(spec: ModelSpec, view: View, states: Sequence[str]) -> ViewMap:
             message = f"`{condition_text(view.value.condition)}` is no test"
             raise data_error("bad-view", message, help="compare it, as in `pos is NN`")
         texts = [one if true else other for one, other, true in zip(texts, others, held.of, strict=True)]
+    return _as_map(label, view, texts)
+
+
+def _as_map(label: str, view: View, texts: Sequence[str]) -> ViewMap:
     names = tuple(dict.fromkeys(texts))
     return ViewMap(label, names, np.array([names.index(text) for text in texts], np.int64), view.name)
 

@@ -22,6 +22,7 @@ from . import (
     pattern_rules,
     piece_rules,
     pruning_rules,
+    run_rules,
     segment_rules,
     setting_rules,
     training_rules,
@@ -48,7 +49,6 @@ RULES: tuple[Rule, ...] = (
     *setting_rules.DECODING_RULES,
     *training_rules.RULES,
     *piece_rules.RULES,
-    *variable_rules.UNSUPPORTED,
     *setting_rules.OPTIMIZER_RULES,
     *criterion_rules.RULES,
     *setting_rules.IMPORTANCE_RULES,
@@ -57,6 +57,7 @@ RULES: tuple[Rule, ...] = (
     *criterion_rules.RISK_RULES,
     *data_rules.OCCURRENCE_RULES,
     *segment_rules.RULES,
+    *run_rules.RULES,
 )
 
 

@@ -14,11 +14,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from itertools import combinations
+from itertools import combinations, product
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from ...foundation import DcrfError, Diagnostic, LazyModule, Span, did_you_mean
-from ...syntax import Constraint, Memory, Once, Scheme
+from ...syntax import Constraint, Memory, Once, Runs, Scheme
 from ..conditions import (
     HardTable,
     Sites,
@@ -356,19 +356,24 @@ def _free(context: Context, once: Once, states: tuple[str, ...] | None) -> Itera
 
 
 def exact_inference(context: Context) -> Iterator[Diagnostic]:
-    """The rule is on a whole sequence: messages, samples and pruned lists do not keep to it."""
-    if not context.spec.onces:
+    """The rules are on whole sequences: samples and pruned lists do not keep to them, nor messages to `once`."""
+    rules: list[tuple[Once | Runs, tuple[str, ...], str, str]] = [
+        (rule, EXACT, "once-not-exact", f"once {rule.label}") for rule in context.spec.onces[:1]
+    ]
+    rules += [
+        (rule, (*EXACT, "trp", "bp"), "cannot-bound-runs", f"runs of {rule.variable}") for rule in context.spec.runs[:1]
+    ]
+    if not rules:
         return
     asked: list[tuple[MethodSettings, At]] = []
     with suppress(DcrfError):  # `setting_rules` reports it
         asked.append((inference_settings(context.spec), context.spec.infer.place_of("name")))
     asked += [(stage.settings.infer, stage.place("infer")) for stage in stage_views(context) if stage.settings.infer]
-    for settings, place in asked:
-        if settings.method not in EXACT:
-            message = f"`{settings.method}` does not keep to `once {context.spec.onces[0].label}`"
+    for (settings, place), (rule, methods, slug, shown) in product(asked, rules):
+        if settings.method not in methods:
+            message = f"`{settings.method}` does not keep to `{shown}`"
             remedy = "write `exact`, or leave it out: `auto` is exact here"
-            others = [(context.spec.onces[0], "the rule")]
-            yield context.complaint("once-not-exact", message, place, "not exact", remedy, others)
+            yield context.complaint(slug, message, place, "not exact", remedy, [(rule, "the rule")])
 
 
 def decodable(context: Context) -> Iterator[Diagnostic]:

@@ -1,9 +1,9 @@
-"""Rules on `segment` statements and labels of whole sentences, which do not belong to single tokens.
+"""Rules on `segment` and labels of whole sentences, which do not belong to single tokens.
 
-A model has one `segment` statement, trained by sums or maxima over segments. Labels of sentences have no positions, and
-what goes along a sequence does not go along them. Not here: segments of the data that are too long
-(`training.untrained_model`), sentences with several values in the data (`data.sentence_states`), which lists are read
-(`name_rules`).
+A model has one `segment` statement. What weighs or bounds segments is trained by sums or maxima over them. Labels of
+sentences have no positions, and what goes along a sequence does not go along them. Not here: segments of the data that
+are too long (`training.untrained_model`), what `runs` bounds (`run_rules`), sentences with several values in the data
+(`data.sentence_states`), which lists are read (`name_rules`).
 """
 
 from __future__ import annotations
@@ -12,9 +12,17 @@ from collections.abc import Iterator
 from contextlib import suppress
 
 from ...foundation import DcrfError, Diagnostic
-from ...syntax import Node, Place, Reference, Scheme, nodes as ex
+from ...syntax import CliqueSpec, Label, Node, Place, Reference, Runs, Scheme, nodes as ex
 from ..conditions import memory_sites, sentence_labels
-from ..schema import LENGTH, SCHEMES, SEGMENT_FUNCTIONS, longest_segment, place_offset, place_text
+from ..schema import (
+    LENGTH,
+    SCHEMES,
+    SEGMENT_FUNCTIONS,
+    longest_segment,
+    place_offset,
+    place_text,
+    shortest_segment,
+)
 from ..settings import HmsvmSettings, inference_settings
 from .checked_stages import StageView, stage_views
 from .context import COLUMN, At, Context, Others, Rule, constraint_nodes, listed
@@ -23,7 +31,7 @@ from .term_reader import TermReader, TermType
 LONGEST = 1000  # tokens of a segment; candidates of more would fill the memory
 SEGMENT_CRITERIA = ("likelihood", "perceptron", "hmsvm", "mce", "marginal", "exponential", "adaboost")
 SEGMENT_OPTIMIZERS = ("auto", "lbfgs", "owlqn", "proximal", "cg", "quickprop", "sgd")  # of the likelihood
-SEGMENT = "cannot-segment"
+SEGMENT, RUNS = "cannot-segment", "cannot-bound-runs"
 
 
 class SegmentTermReader(TermReader):
@@ -79,16 +87,13 @@ def segment_statements(context: Context) -> Iterator[Diagnostic]:
         if label is None and context.named(name, "latent variable", "memory", "view") is not None:
             message = f"`{name}` is no label, and segments are those of a label"
             yield context.complaint(SEGMENT, message, clique.sites[0].place_of("variable"), "no label")
-        scheme = label.domain.name if label is not None and isinstance(label.domain, Scheme) else None
-        if label is not None and scheme is not None and scheme in SCHEMES and SCHEMES[scheme].apart:
-            message = f"in `{scheme}` a segment may begin with two marks, and `segment` needs one"
-            remedy = "declare `bio(…)`, and mark the data anew: `dcrfdsl convert DATA --scheme LABEL=bio`"
-            yield context.complaint(SEGMENT, message, label.domain, "two marks", remedy, [(clique, "over segments")])
-        if label is not None and isinstance(label.domain, Scheme) and not label.constrain:
-            message = f"label `{name}` may make illegal moves, and then nothing says what its segments are"
-            at = label.place_of("constrain")
-            yield context.complaint(SEGMENT, message, at, "illegal moves", "leave out `constrain = no`")
+        if label is not None:
+            yield from ambiguous_segments(context, label, clique, SEGMENT)
         limit = longest_segment(spec, clique)
+        least, at_least = shortest_segment(spec, clique), clique.place_of("least")
+        if least > min(limit, LONGEST) >= 2:
+            message = f"no segment has at least {least} and at most {limit} tokens"
+            yield context.complaint("bad-setting", message, at_least, "tokens", f"write at most `from {limit}`")
         if not 2 <= limit <= LONGEST:
             message = f"`up to {limit}`: segments have up to 2 to {LONGEST} tokens"
             remedy = "a token has a `clique`" if limit < 2 else "write `with longer = together`"
@@ -99,19 +104,37 @@ def segment_statements(context: Context) -> Iterator[Diagnostic]:
         yield context.complaint(SEGMENT, message, clique.place_of("keyword"), help="join their lists", others=others)
 
 
+def ambiguous_segments(context: Context, label: Label, statement: CliqueSpec | Runs, slug: str) -> Iterator[Diagnostic]:
+    """A label whose states do not tell its segments."""
+    scheme = label.domain.name if isinstance(label.domain, Scheme) else None
+    if scheme is not None and scheme in SCHEMES and SCHEMES[scheme].apart:
+        message = f"in `{scheme}` a segment may begin with two marks, and `{statement.keyword}` needs one"
+        remedy = "declare `bio(…)`, and mark the data anew: `dcrfdsl convert DATA --scheme LABEL=bio`"
+        yield context.complaint(slug, message, label.domain, "two marks", remedy, [(statement, "over segments")])
+    if scheme is not None and not label.constrain:
+        message = f"label `{label.name}` may make illegal moves, and then nothing says what its segments are"
+        at = label.place_of("constrain")
+        yield context.complaint(slug, message, at, "illegal moves", "leave out `constrain = no`")
+
+
 def segment_training(context: Context) -> Iterator[Diagnostic]:
     """The criterion sees whole labellings, and decoding is not that of pieces."""
-    first = next((clique for clique in context.spec.cliques if clique.segmental), None)
+    segments = next((clique for clique in context.spec.cliques if clique.segmental), None)
+    first = segments or next(iter(context.spec.runs), None)
     if first is None:
         return
-    others = [(first.place_of("keyword"), "over segments")]
-    yield from _not_local(context, SEGMENT, "`local` decodes by pieces, which have no segments", others)
+    slug = SEGMENT if segments else RUNS
+    others = [(first.place_of("keyword"), "over segments" if segments else "over runs")]
+    yield from _not_local(context, slug, "`local` decodes by pieces, which have no segments", others)
     for stage in stage_views(context):
         if stage.criterion not in SEGMENT_CRITERIA:
             able = listed(SEGMENT_CRITERIA, "or")
-            message = f"a model with a `segment` statement is trained by {able}, not by `{stage.criterion}`"
+            message = f"a model with a `{first.keyword}` statement is trained by {able}, not by `{stage.criterion}`"
             remedy = "write `train likelihood`"
-            yield context.complaint(SEGMENT, message, stage.name, "not over segments", remedy, others)
+            yield context.complaint(slug, message, stage.name, "not over segments", remedy, others)
+            continue
+        if segments is None:
+            yield from _not_local(context, slug, "`local` decodes by pieces, which have no segments", others, stage)
             continue
         if isinstance(stage.settings.criterion, HmsvmSettings) and stage.settings.clique_kernels:
             message = "a kernel compares single positions, and segments have several"

@@ -1,8 +1,7 @@
 """Rules on training and evaluation: the chain of stages, pieces, metrics and their arguments.
 
 `METRICS` lists the arguments of each metric, with `?` those that may be left out; the room that computes them has a
-table of the same names. Not here: settings of stages (`setting_rules`), methods that this version cannot run
-(`not_yet`).
+table of the same names. Not here: settings of stages (`setting_rules`).
 """
 
 from __future__ import annotations

@@ -392,20 +392,6 @@ def one_variable_twice(context: Context) -> Iterator[Diagnostic]:
             seen.setdefault(key, site.variable)
 
 
-# what this version does not run ---------------------------------------------------------------------------------------
-
-
-def not_yet(context: Context) -> Iterator[Diagnostic]:
-    """The user's functions of labels, in views: one error per statement, at the first of them."""
-    own = {*context.registered} - {*FUNCTIONS, *context.names("lexicon")}
-    for view in context.spec.views:
-        calls = [node for node in value_if_nodes(view.value) if isinstance(node, Apply) and node.function in own]
-        if calls:
-            message = f"`view {view.name}` needs what this version does not run yet: your own functions of labels"
-            others = [(call.place_of("function"), "and this") for call in calls[1:]]
-            yield context.complaint("not-yet", message, calls[0].place_of("function"), "not run yet", others=others)
-
-
 RULES: tuple[Rule, ...] = (
     borrowed_states, no_states, marks, memory_cycle, memory_future, no_initially, copied_state, idle_latent,
     idle_memory, first_value,
@@ -413,6 +399,3 @@ RULES: tuple[Rule, ...] = (
 
 
 VIEW_RULES: tuple[Rule, ...] = (one_label, one_variable_twice)
-
-
-UNSUPPORTED: tuple[Rule, ...] = (not_yet,)

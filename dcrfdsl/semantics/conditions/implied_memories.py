@@ -1,4 +1,4 @@
-"""Memories that `once` and `segment` stand for, so that both are a part of the graph like any other.
+"""Memories that `once`, `segment` and `runs` stand for, so that all are a part of the graph like any other.
 
 `once`: each type that it binds gets a memory, which is true as soon as the type has come by, and a constraint that it
 does not begin again. So the rule holds in training, marginals and decoding. The sets of used types grow as 2^types:
@@ -12,6 +12,9 @@ states are hard constraints, and everything that knows graphs knows segments: ot
 all methods of inference. Exact inference takes the automaton of these states, which costs as much as a recursion over
 segments.
 
+`runs`: a memory counts the tokens of the run so far, up to the number that its bounds tell apart. It follows from the
+labels up to its token, so that each labelling has one course of it.
+
 Not here: the search, the checks, the features of segments (`graph.segment_factors`), the states of known labels
 (`graph.segment_shapes`).
 """
@@ -19,12 +22,27 @@ Not here: the search, the checks, the features of segments (`graph.segment_facto
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from ...foundation import LazyModule
-from ...syntax import And, At, Condition, Constraint, Domain, InSet, Label, Memory, Once, Or, Reference, Scheme, ValueIf
+from ...syntax import (
+    And,
+    At,
+    Condition,
+    Constraint,
+    Domain,
+    InSet,
+    Label,
+    Memory,
+    Once,
+    Or,
+    Reference,
+    Runs,
+    Scheme,
+    ValueIf,
+)
 from ..schema import (
     OUTSIDE,
     SCHEMES,
@@ -33,7 +51,9 @@ from ..schema import (
     longest_segment,
     segment_classes,
     shift_of_site,
+    shortest_segment,
     split_state,
+    whole_number,
 )
 from .condition_tables import BOOLEAN, HardTable, constraint_sites
 from .memories import memory_sites
@@ -290,12 +310,16 @@ LAST = -1  # the position of a table that holds at the last token
 
 
 class SegmentMemory(Memory):
-    """The memory of a `segment` statement over `label`.   limit: tokens of a segment.   together: longer ones pass."""
+    """The memory of a `segment` statement over `label`.   limit, least: tokens of a segment at most, and at least.
+
+    together: longer ones pass.
+    """
 
     label: str
     label_domain: Domain
     limit: int
     together: bool
+    least: int
 
 
 class SegmentStates(NamedTuple):
@@ -339,7 +363,7 @@ def segment_states(memory: SegmentMemory, label_states: Sequence[str]) -> Segmen
         for length in range(1, memory.limit + memory.together):
             state = one.first if length == 1 else one.inside
             rows.append((f"{one.name} {length}…", state, n, length, length == 1, False))
-        for length in range(1, memory.limit + 1 + memory.together):
+        for length in range(memory.least, memory.limit + 1 + memory.together):
             state = one.single if length == 1 else one.last
             more = "+" if length > memory.limit else ""
             rows.append((f"{one.name} {length - bool(more)}{more}", state, n, length, length == 1, True))
@@ -357,22 +381,141 @@ def segment_memory(spec: ModelSpec) -> SegmentMemory | None:
     return SegmentMemory(
         name=SEGMENT_OF + label.name, value=ValueIf(value=Reference(name=label.name)), label=label.name,
         label_domain=label.domain, limit=longest_segment(spec, clique), together=clique.longer == "together",
+        least=shortest_segment(spec, clique),
     )  # fmt: skip
 
 
+# runs -----------------------------------------------------------------------------------------------------------------
+
+
+RUNS_OF = "runs of "  # begins the names of memories; other names have no blanks
+
+
+class RunBounds(NamedTuple):
+    """Tokens of a run, at least and at most (None: any).   cut: whether it may be shorter at the ends of a sequence."""
+
+    least: int = 1
+    most: int | None = None
+    cut: bool = True
+
+    @classmethod
+    def of(cls, spec: ModelSpec, one: Runs, domain: Domain) -> RunBounds:
+        """Those of a statement over a variable of this domain."""
+        ends = one.ends or ("whole" if isinstance(domain, Scheme) else "cut")
+        return cls(whole_number(spec, one.least) or 1, whole_number(spec, one.most), ends == "cut")
+
+    @property
+    def counted(self) -> int:
+        """Up to which number tokens are counted."""
+        return self.most or self.least
+
+    @property
+    def early(self) -> range:
+        """The counts of a first run that may be shorter but not longer, and so is told from others."""
+        return range(1, self.least if self.cut and self.most is not None else 1)
+
+
+class RunMemory(Memory):
+    """The memory of the `runs` statements over `label`.   bounds: of each state or type; others have none."""
+
+    label: str
+    label_domain: Domain
+    bounds: tuple[tuple[str | None, RunBounds], ...]
+
+    def bounds_of(self, kind: str) -> RunBounds:
+        """The bounds of the runs of a state, or of the segments of a type."""
+        found = dict(self.bounds)
+        return found.get(kind, found.get(None, RunBounds())) if kind else RunBounds()
+
+    def kinds_of(self, state: str | None, states: Sequence[str]) -> list[int]:
+        """The numbers of the classes whose bounds the statement over `state` gives.   states: of the label."""
+        names = [one.name for one in segment_classes(self.label_domain, states)]
+        own = {bound for bound, _ in self.bounds}
+        return [n for n, name in enumerate(names) if name and (name if name in own else None) == state]
+
+
+class RunStates(NamedTuple):
+    """The states of a `RunMemory`, R of them. `RunBounds` says how far tokens are counted."""
+
+    names: tuple[str, ...]
+    label: Ints  #   [R] the state of the label
+    kind: Ints  #    [R] the class, in the order of `segment_classes`
+    tokens: Ints  #  [R] the tokens of the run so far; the last number stands for all above where there is no `most`
+    early: Mask  #   [R] whether the run is the first one, too short, and may end all the same
+    starts: Mask  #  [R] whether a sequence may begin so
+    ends: Mask  #    [R] … and end so
+    moves: Mask  #   [R, R]
+
+    def tables(self, memory: RunMemory) -> tuple[HardTable, ...]:
+        """Its moves, its first and last states, and the label that each state has."""
+        name, states = memory.name, int(self.label.max(initial=0)) + 1
+        has = self.label[:, None] == np.arange(states)
+        return (
+            HardTable(((name, -1), (name, 0)), (), self.moves[None], None, name),
+            HardTable(((name, 0),), (), self.starts[None], 0, name),
+            HardTable(((name, 0),), (), self.ends[None], LAST, name),
+            HardTable(((name, 0), (memory.label, 0)), (), has[None], None, name),
+        )
+
+
+def run_states(memory: RunMemory, label_states: Sequence[str]) -> RunStates:
+    """The states of the memory over a label with these states."""
+    rows = list[tuple[int, int, int, int, int, bool, bool, bool, bool, bool, bool]]()
+    for n, one in enumerate(segment_classes(memory.label_domain, label_states)):
+        bounds = memory.bounds_of(one.name)
+        last, is_open = bounds.counted, bounds.most is None
+        start = (1, True) if bounds.early else (last if bounds.cut and is_open else 1, False)
+        counts = [(k, True) for k in bounds.early] + [(k, False) for k in range(1, last + 1)]
+        for state in dict.fromkeys(one[1:]):
+            first, later = state in (one.single, one.first), state in (one.inside, one.last)
+            for k, early in counts:
+                stays, starts = is_open and k == last, first and (k, early) == start
+                if (later and (k > 1 or stays)) or (first and k == 1) or starts:
+                    rows.append(
+                        (state, n, k, last if stays else k + 1, bounds.least, early, later, starts,
+                         first and k == 1 and not early, early or k >= bounds.least, bounds.cut)
+                    )  # fmt: skip
+    columns = list(zip(*rows, strict=True))
+    label, kind, tokens, following, least = (np.array(column, np.int64) for column in columns[:5])
+    early_run, inside, begin, begins, over, cut = (np.array(column, np.bool_) for column in columns[5:])
+    stays_early = early_run & (following < least)
+    goes_on = (kind[:, None] == kind) & inside & (following[:, None] == tokens) & (stays_early[:, None] == early_run)
+    next_one = over[:, None] & begins
+    ends = cut | over
+    if isinstance(memory.label_domain, Scheme):
+        legal = legal_moves(memory.label_domain.name, label_states)
+        moves = (goes_on | next_one) & legal[label[:, None], label]
+        begin, ends = begin & legal[-1, label], ends & legal[label, -1]
+    else:  # the next run has another state
+        moves = goes_on | (next_one & (label[:, None] != label))
+    names = tuple(f"{label_states[row[0]]} {row[2]}{' at first' * row[5]}" for row in rows)
+    return RunStates(names, label, kind, tokens, early_run, begin, ends, moves)
+
+
+def run_memories(spec: ModelSpec) -> Iterator[RunMemory]:
+    """The memory of each label with `runs` statements."""
+    domains = {one.name: one.domain for one in spec.labels}
+    for name in dict.fromkeys(one.variable for one in spec.runs):
+        own = (one for one in spec.runs if one.variable == name)
+        bounds = tuple((one.state, RunBounds.of(spec, one, domains[name])) for one in own)
+        yield RunMemory(name=RUNS_OF + name, value=ValueIf(value=Reference(name=name)), label=name,
+                        label_domain=domains[name], bounds=bounds)  # fmt: skip
+
+
 def is_implied(variable: str) -> bool:
-    """Whether a variable of a graph is a memory that a `once` or a `segment` stands for."""
-    return is_once_memory(variable) or variable.startswith(SEGMENT_OF)
+    """Whether a variable of a graph is a memory that a `once`, a `segment` or a `runs` stands for."""
+    return is_once_memory(variable) or variable.startswith((SEGMENT_OF, RUNS_OF))
 
 
 def unrolled_spec(spec: ModelSpec, states: Mapping[str, Sequence[str]]) -> tuple[ModelSpec, dict[str, tuple[str, ...]]]:
-    """The specification that is unrolled: with the memories that `once` and `segment` stand for, where these fit.
+    """The specification that is unrolled: with the memories that `once`, `segment` and `runs` stand for.
 
     states: at least those of every declared variable. Returns the states of all variables too.
     """
-    memory = segment_memory(spec)
     unrolled, known = with_once_memories(spec, states)
-    if memory is None:
-        return unrolled, known
-    known[memory.name] = segment_states(memory, known[memory.label]).names
-    return unrolled.model_copy(update={"memories": (*unrolled.memories, memory)}), known
+    segments, runs = segment_memory(spec), tuple(run_memories(spec))
+    memories: tuple[Memory, ...] = (*unrolled.memories, *([] if segments is None else [segments]), *runs)
+    if segments is not None:
+        known[segments.name] = segment_states(segments, known[segments.label]).names
+    known |= {memory.name: run_states(memory, known[memory.label]).names for memory in runs}
+    return (unrolled if memories == unrolled.memories else unrolled.model_copy(update={"memories": memories})), known

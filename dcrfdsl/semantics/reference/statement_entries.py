@@ -94,13 +94,14 @@ STATEMENTS: Mapping[str, tuple[str, str, str, str]] = {
         "clique chunk[-1], chunk as pair: bias, word",
     ),
     "segment": (
-        "segment LABEL up to N [as NAME] [with OPTION = …]: FEATURE, …",
+        "segment LABEL [from A] up to B [as NAME] [with OPTION = …]: FEATURE, …",
         "Features of whole segments, with a weight for each type: a semi-Markov model, exact.",
         "A segment is one of the label's scheme (`O` is none), or without a scheme a longest run of one state. "
         "`length` is its number of tokens, `joined(word)` its words as one text, `any(word)` each of them once, "
         "`first(word)` and `last(word)` those at its ends, `first(word[-1])` and `last(word[1])` those beside it; "
-        "functions and tests go around these. Tokens and moves have their cliques beside it, and the model may "
-        "have other labels.",
+        "functions and tests go around these. With `from A`, segments have A tokens at least; `O` is bounded by "
+        "nothing, and a sentence of fewer tokens has none. Tokens and moves have their cliques beside it, and the "
+        "model may have other labels.",
         "clique chunk as here: bias, word\nclique chunk[-1], chunk as pair\n"
         "segment chunk up to 8 as spans: length, lower(joined(word)), first(pos) & last(pos)",
     ),
@@ -133,6 +134,16 @@ STATEMENTS: Mapping[str, tuple[str, str, str, str]] = {
         "more, training does without it, and decoding searches for the best labelling that keeps to it; `check` says "
         "which. It needs `infer exact` or `auto`.",
         "once chunk except {NP}",
+    ),
+    "runs": (
+        "runs of LABEL [is STATE] [from A] [up to B] [as NAME] [with ends = cut | whole]",
+        "Each longest run of a state has A tokens at least, and B at most.",
+        "Of a label with `bio`, `bioes` or the like, these are the lengths of its segments, and STATE is a type; `O` "
+        "is bounded by nothing. The rule is exact in training, probabilities and decoding, by a state for each count; "
+        "`check` says how many. Where the first and the last run have the least length too (`ends = whole`), a "
+        "sentence shorter than A has no labelling, unless `O` is one. `decode marginal` takes the likeliest state of "
+        "each token and may break it.",
+        "runs of pos from 2\nruns of chunk is NP up to 8",
     ),
     "infer": (
         "infer METHOD(…)", "The inference method of training and tagging.", "Without it, `auto`.", "infer exact",

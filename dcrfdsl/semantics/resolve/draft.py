@@ -228,7 +228,7 @@ def _labels(span: Span | None, text: str) -> tuple[Label, ...]:
 _WHOLE = "a whole number, at least 1"
 _KINDS = {count: _WHOLE, count_or_none: _WHOLE, amount: "a number"}
 _CONSTANT_NUMBERS = {
-    ("cliques", "up_to"): (count, _WHOLE),
+    **dict.fromkeys((("cliques", "least"), ("cliques", "up_to"), ("runs", "least"), ("runs", "most")), (count, _WHOLE)),
     **{
         (kind.section, name): (option.read, _KINDS[option.read])
         for kind in NAMED_STATEMENTS

@@ -31,8 +31,10 @@ from .model_spec import (
     json_adapter as json_adapter,
     longest_segment as longest_segment,
     plain as plain,
+    shortest_segment as shortest_segment,
     to_text as to_text,
     validated as validated,
+    whole_number as whole_number,
 )
 from .search_ranges import (
     RANGES as RANGES,

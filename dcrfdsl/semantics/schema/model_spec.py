@@ -66,8 +66,8 @@ class ModelSpec(Declarations):
     """A whole model as data: what a template, a `Template` or a model file says. Immutable.
 
     data: the reader and its columns; None for a model without a `data` statement.
-    labels, latents, memories, views, lexicons, lets, groups, cliques, pieces, constraints, onces: the declarations
-        in order.
+    labels, latents, memories, views, lexicons, lets, groups, cliques, pieces, constraints, onces, runs: the
+        declarations in order.
     infer, decode, stages, evaluate: the methods, the stages of training and the metrics.
     doc: the lines of the comment at its top.
 
@@ -270,11 +270,20 @@ class ModelSpec(Declarations):
 
 def longest_segment(spec: ModelSpec, clique: CliqueSpec) -> int:
     """The most tokens of a segment of a `segment` statement that fires features of its own."""
-    value = clique.up_to
+    return whole_number(spec, clique.up_to) or 1
+
+
+def shortest_segment(spec: ModelSpec, clique: CliqueSpec) -> int:
+    """The fewest tokens of a segment of a `segment` statement."""
+    return whole_number(spec, clique.least) or 1
+
+
+def whole_number(spec: ModelSpec, value: int | ex.Reference | None) -> int | None:
+    """The number that an option or a constant stands for; 1 for a constant that is none, which the checker refuses."""
     if isinstance(value, ex.Reference):
         settled = spec.settled(value)
-        value = settled.value if isinstance(settled, ex.Number) and isinstance(settled.value, int) else 1
-    return value or 1
+        return settled.value if isinstance(settled, ex.Number) and isinstance(settled.value, int) else 1
+    return value
 
 
 def span_scheme(label: str, domain: ex.Domain, others: str | None) -> SpanScheme | None:
@@ -305,7 +314,7 @@ def plain(value: ex.Value) -> int | float | str | None:
 _METHODS = ("infer", "decode", "stages", "evaluate")
 _FIRST = (
     ("data",), ("lets",), ("labels", "latents"), ("lexicons",), ("memories", "views"), ("groups",), ("cliques",),
-    ("constraints", "onces"), ("pieces",),
+    ("constraints", "onces", "runs"), ("pieces",),
 )  # fmt: skip
 _SECTIONS = (
     *_FIRST,

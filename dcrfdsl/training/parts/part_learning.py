@@ -193,6 +193,7 @@ def learn_parts(
 
     survey = features.join_surveys(surveys())
     states = states_of_parts(surveying, {name: list(found) for name, found in labels.items()}, directories)
+    spec = features.with_mapped_views(spec, states, registered)
 
     def counts() -> Iterator[list[list[features.KeyCounts]]]:
         for counted in runner.each(count_part, (surveying, survey), count):

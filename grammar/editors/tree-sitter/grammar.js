@@ -25,7 +25,7 @@ module.exports = grammar({
     statement: ($) =>
       choice(
         $.edition, $.data, $.label, $.latent, $.memory, $.view, $.lexicon, $.let, $.use, $.features, $.clique, $.segment,
-        $.piece, $.forbid, $.require, $.once, $.infer, $.decode, $.train, $.evaluate,
+        $.piece, $.forbid, $.require, $.once, $.runs, $.infer, $.decode, $.train, $.evaluate,
       ),
 
     edition: ($) => seq("dcrf", $.integer, $._newline),
@@ -57,12 +57,20 @@ module.exports = grammar({
       ),
     clique_block: ($) => seq($._indent, repeat1(seq(choice($.where, $.with, row($._feature)), $._newline)), $._dedent),
     segment: ($) =>
-      seq("segment", $.site, "up", "to", $._value, optional($.as), optional($.with), list($, $._feature)),
+      seq(
+        "segment", $.site, optional(seq("from", $._value)), "up", "to", $._value, optional($.as), optional($.with),
+        list($, $._feature),
+      ),
     piece: ($) => seq("piece", field("name", $.name), "over", $.sites, list($, $.member)),
     forbid: ($) => seq("forbid", $._condition, optional(seq("when", $._condition)), optional($.as), $._newline),
     require: ($) => seq("require", $._condition, optional(seq("when", $._condition)), optional($.as), $._newline),
     once: ($) =>
       seq("once", $.reference, optional(seq("except", $.states)), optional($.as), $._newline),
+    runs: ($) =>
+      seq(
+        "runs", "of", $.reference, optional(seq("is", $._state)), optional(seq("from", $._value)),
+        optional(seq("up", "to", $._value)), optional($.as), optional($.with), $._newline,
+      ),
 
     sites: ($) => commaSep1($.site),
     site: ($) => seq(field("variable", $.name), optional($.place)),

@@ -11,7 +11,7 @@ syn match dcrfNumber ~[+-]\?\%(\d*\.\d\+\%([eE][+-]\?\d\+\)\?\|\d\+[eE][+-]\?\d\
 syn match dcrfName ~\%(\d\)\@!\k\+~
 syn match dcrfConstant ~\<\%(all\|inf\|no\|none\|off\|seen\|yes\)\>~
 syn match dcrfFunction ~\%(\d\)\@!\k\+(\@=~
-syn match dcrfClause ~\<\%(after\|as\|except\|for\|initially\|locked\|over\|to\|tune\|up\|when\|where\|with\)\>~
+syn match dcrfClause ~\<\%(after\|as\|except\|for\|from\|initially\|is\|locked\|of\|over\|to\|tune\|up\|when\|where\|with\)\>~
 syn match dcrfOperatorWord ~\<\%(and\|else\|has\|if\|in\|is\|matches\|not\|or\)\>~
 syn match dcrfOperatorWord ~\<is\%(\s\+not\)\?\>~ nextgroup=dcrfState,dcrfString skipwhite
 syn match dcrfClause ~\<\%(initially\)\>~ nextgroup=dcrfState,dcrfString skipwhite
@@ -22,7 +22,7 @@ syn match dcrfStrayState ~[^[:space:],}]~ contained
 syn match dcrfState ~[^][[:space:]{}(),"#:=&]\+~ contained
 syn match dcrfRegex ~/\%(\\.\|\[\%(\\.\|[^]\\]\)*\]\|[^/\\[]\)\+/i\?~
 syn match dcrfString ~"\%(\\.\|[^"\\]\)*"~
-syn match dcrfStatement ~^\<\%(dcrf\|data\|label\|latent\|memory\|view\|lexicon\|let\|use\|features\|clique\|segment\|piece\|forbid\|require\|once\|infer\|decode\|train\|evaluate\)\>~
+syn match dcrfStatement ~^\<\%(dcrf\|data\|label\|latent\|memory\|view\|lexicon\|let\|use\|features\|clique\|segment\|piece\|forbid\|require\|once\|runs\|infer\|decode\|train\|evaluate\)\>~
 syn match dcrfStatement ~^\<\%(label\|latent\|memory\|view\|lexicon\|let\|features\|piece\)\>~ nextgroup=dcrfDeclared skipwhite
 syn match dcrfStatement ~^\<\%(data\|infer\|decode\|train\|evaluate\)\>~ nextgroup=dcrfMethod skipwhite
 syn match dcrfComment ~#.*~
