@@ -233,10 +233,10 @@ def run_rows(spec: ModelSpec, states: Mapping[str, Sequence[str]], stage: str | 
 
     rows = []
     for memory in run_memories(spec):
-        counted = run_states(memory, states[memory.label])
-        moves = f"{len(counted.names):,} states of a token, {int(counted.moves.sum()):,} moves between neighbours"
+        size = len(run_states(memory, states[memory.label]).names)
+        words = f"{size:,} states of a token, how far its run has come; {size**2:,} entries for two neighbours"
         kept = "" if decode_rule(spec, stage).name != "marginal" else "; `decode marginal` does not keep to the bounds"
-        rows.append((memory.name, moves + kept))
+        rows.append((memory.name, words + kept))
     return rows
 
 

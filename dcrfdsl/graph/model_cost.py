@@ -207,10 +207,13 @@ def _message_bytes(graph: ModelGraph, relations: Mapping[int, Pairs], tokens: in
 
 
 def _wiring_bytes(graph: ModelGraph, sentence_off: Offsets) -> float:
-    """Bytes of the wiring: one for each length, and a table in the arena for every factor of the longest sequence."""
+    """Bytes of the wiring: one for each length, and a table in the arena for every factor of the longest sequence that
+    has its own.
+    """
     lengths = np.unique(np.diff(sentence_off))
     sites = sum(len(template.cards) for template in graph.templates)
-    entries = sum(template.num_assignments for template in graph.templates if not graph.leaves_out(template))
+    own = (one for one in graph.templates if one.feature_set >= 0 and not graph.leaves_out(one))
+    entries = sum(template.num_assignments for template in own)
     return float(lengths.sum()) * sites * SITE_BYTES + 8.0 * entries * int(lengths.max(initial=0))
 
 

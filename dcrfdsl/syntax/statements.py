@@ -466,7 +466,7 @@ class Runs(Statement, kind="runs"):
                 choice("cut", "whole"), "`cut`, `whole`", "whole for segments, else cut",
                 "`cut`: the first and the last run of a sequence may be shorter, since a recording began and ended "
                 "within them. `whole`: they have the least length too",
-                "runs of pos from 2 with ends = whole",
+                "runs of chunk from 2 with ends = cut",
             ),
         },
     }  # fmt: skip

@@ -28,6 +28,10 @@ MORPHOLOGY = """1	evi	ev	NOUN	NN	PersonNumber=A3sg|Possessive=P3sg|Case=Acc	2	do
 
 """
 RESIDUES = "M C\nK H\nL H\nA H\nG C\nV E\nT E\n\nL H\nA H\nK H\nP C\nV E\nI E\nT E\nG C\n\n"
+CROSSINGS = (
+    "M C i\nK H i\nL H i\nA H i\nL H i\nG C i\nV E i\nT E m\nV C m\n\n"
+    "L H m\nA H m\nL H m\nA H o\nP C o\nV E o\nI E o\nG C o\n\n"
+)
 PHRASES = "The DT NP\ndog NN NP\nsees VBZ VP\nher PRP NP\n\nShe PRP NP\nsees VBZ VP\nthe DT NP\ndog NN NP\n\n"
 ROLES = "Ann NN B-AGENT\nsees VBZ O\nBob NN B-PATIENT\n\nhere RB B-PLACE\nAnn NN B-AGENT\nruns VBZ O\n\n"
 ACTS = "3 what ask\n1 yes answer\n2 why _\n\n4 who ask\n2 Ann answer\n1 ok _\n\n"
@@ -71,6 +75,7 @@ CASES = {  # template: data of its shape, its labels
     "dependency_arcs": (MORPHOLOGY, ["deprel"]),
     "third_order": (RESIDUES, ["structure"]),
     "semi_markov": (RESIDUES, ["structure"]),
+    "protein": (CROSSINGS, ["structure", "membrane"]),
     "slots_and_intent": (REQUESTS, ["slot", "intent"]),
     "hierarchical": (PHRASES, ["pos", "phrase"]),
     "memory": (ROLES, ["role"]),

@@ -435,23 +435,34 @@ class RunMemory(Memory):
 
 
 class RunStates(NamedTuple):
-    """The states of a `RunMemory`, R of them. `RunBounds` says how far tokens are counted."""
+    """The states of a `RunMemory`, R of them, all arrays [R]. `RunBounds` says how far tokens are counted."""
 
     names: tuple[str, ...]
-    label: Ints  #   [R] the state of the label
-    kind: Ints  #    [R] the class, in the order of `segment_classes`
-    tokens: Ints  #  [R] the tokens of the run so far; the last number stands for all above where there is no `most`
-    early: Mask  #   [R] whether the run is the first one, too short, and may end all the same
-    starts: Mask  #  [R] whether a sequence may begin so
-    ends: Mask  #    [R] … and end so
-    moves: Mask  #   [R, R]
+    label: Ints  #      the state of the label
+    kind: Ints  #       the class of the run
+    tokens: Ints  #     of the run so far; the last number stands for all above where there is no `most`
+    following: Ints  #  the number after the next token of the run
+    early: Mask  #      whether the run is the first one, too short, and may end all the same
+    stays_early: Mask
+    inside: Mask  #     whether a run may go on with this state of the label
+    starts: Mask  #     whether a sequence may begin so
+    begins: Mask  #     whether a later run may begin so
+    over: Mask  #       whether the run is long enough
+    ends: Mask  #       whether a sequence may end so
+    legal: Mask  #      [K, K] which states of the label may follow each other, without a scheme where runs change
 
     def tables(self, memory: RunMemory) -> tuple[HardTable, ...]:
         """Its moves, its first and last states, and the label that each state has."""
-        name, states = memory.name, int(self.label.max(initial=0)) + 1
+        name, states = memory.name, len(self.legal)
+        moves = (self.kind[:, None] == self.kind) & self.inside & (self.following[:, None] == self.tokens)
+        moves &= self.stays_early[:, None] == self.early
+        legal = self.legal[self.label[:, None], self.label]
+        if isinstance(memory.label_domain, Scheme):
+            moves &= legal
+        moves |= self.over[:, None] & self.begins & legal
         has = self.label[:, None] == np.arange(states)
         return (
-            HardTable(((name, -1), (name, 0)), (), self.moves[None], None, name),
+            HardTable(((name, -1), (name, 0)), (), moves[None], None, name),
             HardTable(((name, 0),), (), self.starts[None], 0, name),
             HardTable(((name, 0),), (), self.ends[None], LAST, name),
             HardTable(((name, 0), (memory.label, 0)), (), has[None], None, name),
@@ -460,7 +471,7 @@ class RunStates(NamedTuple):
 
 def run_states(memory: RunMemory, label_states: Sequence[str]) -> RunStates:
     """The states of the memory over a label with these states."""
-    rows = list[tuple[int, int, int, int, int, bool, bool, bool, bool, bool, bool]]()
+    rows = list[tuple[int, int, int, int, bool, bool, bool, bool, bool, bool, bool]]()
     for n, one in enumerate(segment_classes(memory.label_domain, label_states)):
         bounds = memory.bounds_of(one.name)
         last, is_open = bounds.counted, bounds.most is None
@@ -469,27 +480,47 @@ def run_states(memory: RunMemory, label_states: Sequence[str]) -> RunStates:
         for state in dict.fromkeys(one[1:]):
             first, later = state in (one.single, one.first), state in (one.inside, one.last)
             for k, early in counts:
-                stays, starts = is_open and k == last, first and (k, early) == start
+                stays, starts, over = is_open and k == last, first and (k, early) == start, early or k >= bounds.least
                 if (later and (k > 1 or stays)) or (first and k == 1) or starts:
+                    begins = first and k == 1 and not early
+                    numbers = state, n, k, last if stays else k + 1
                     rows.append(
-                        (state, n, k, last if stays else k + 1, bounds.least, early, later, starts,
-                         first and k == 1 and not early, early or k >= bounds.least, bounds.cut)
-                    )  # fmt: skip
+                        (
+                            *numbers,
+                            early,
+                            early and k + 1 < bounds.least,
+                            later,
+                            starts,
+                            begins,
+                            over,
+                            bounds.cut or over,
+                        )
+                    )
     columns = list(zip(*rows, strict=True))
-    label, kind, tokens, following, least = (np.array(column, np.int64) for column in columns[:5])
-    early_run, inside, begin, begins, over, cut = (np.array(column, np.bool_) for column in columns[5:])
-    stays_early = early_run & (following < least)
-    goes_on = (kind[:, None] == kind) & inside & (following[:, None] == tokens) & (stays_early[:, None] == early_run)
-    next_one = over[:, None] & begins
-    ends = cut | over
+    label, kind, tokens, following = (np.array(column, np.int64) for column in columns[:4])
+    early_run, stays_early, inside, start_here, begin_here, done, end_here = (
+        np.array(column, np.bool_) for column in columns[4:]
+    )
+    legal = ~np.eye(len(label_states), dtype=np.bool_)
     if isinstance(memory.label_domain, Scheme):
-        legal = legal_moves(memory.label_domain.name, label_states)
-        moves = (goes_on | next_one) & legal[label[:, None], label]
-        begin, ends = begin & legal[-1, label], ends & legal[label, -1]
-    else:  # the next run has another state
-        moves = goes_on | (next_one & (label[:, None] != label))
-    names = tuple(f"{label_states[row[0]]} {row[2]}{' at first' * row[5]}" for row in rows)
-    return RunStates(names, label, kind, tokens, early_run, begin, ends, moves)
+        moves = legal_moves(memory.label_domain.name, label_states)
+        legal, start_here, end_here = moves[:-1, :-1], start_here & moves[-1, label], end_here & moves[label, -1]
+    names = tuple(f"{label_states[row[0]]} {row[2]}{' at first' * row[4]}" for row in rows)
+    return RunStates(
+        names,
+        label,
+        kind,
+        tokens,
+        following,
+        early_run,
+        stays_early,
+        inside,
+        start_here,
+        begin_here,
+        done,
+        end_here,
+        legal,
+    )
 
 
 def run_memories(spec: ModelSpec) -> Iterator[RunMemory]:

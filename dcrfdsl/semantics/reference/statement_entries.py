@@ -143,7 +143,7 @@ STATEMENTS: Mapping[str, tuple[str, str, str, str]] = {
         "`check` says how many. Where the first and the last run have the least length too (`ends = whole`), a "
         "sentence shorter than A has no labelling, unless `O` is one. `decode marginal` takes the likeliest state of "
         "each token and may break it.",
-        "runs of pos from 2\nruns of chunk is NP up to 8",
+        "runs of chunk is NP from 2 up to 8\nruns of chunk up to 20",
     ),
     "infer": (
         "infer METHOD(…)", "The inference method of training and tagging.", "Without it, `auto`.", "infer exact",
