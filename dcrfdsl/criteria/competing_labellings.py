@@ -121,7 +121,7 @@ class WrongLabellingSearch(Search):
         self, judged: TrainingProblem, problem: TrainingProblem, loss_variables: Sequence[int],
         inference: ResolvedInference,
     ):  # fmt: skip
-        """judged: `problem`, or `MarginLoss.augmented` of it."""
+        """judged: `problem`, or `LabelCosts.augmented` of it."""
         data = judged.bind(programs=True)
         self._runs, self._wrong = ProgramCompetitors(data), wrong_states(judged, loss_variables)
         self._method: SequenceMethod | None = None

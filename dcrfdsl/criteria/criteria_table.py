@@ -44,7 +44,7 @@ class Builder(Generic[Settings]):
 CRITERIA: Table[Builder[Any]] = Table(
     "training criterion",
     {
-        "likelihood": Builder(semantics.CriterionSettings, build_likelihood),  # it has no settings
+        "likelihood": Builder(semantics.LikelihoodSettings, build_likelihood),
         "induce": Builder(
             semantics.CriterionSettings, build_likelihood
         ),  # of the present features; `training` adds new ones first

@@ -94,7 +94,8 @@ def check_segments_known(method: str, name: str, codes: Ints32, sentence_off: In
     if (codes < 0).any():
         where = int(np.searchsorted(sentence_off, np.flatnonzero(codes < 0)[0], side="right"))
         message = f"`{method}` counts segments, and `{name}` is not known at a token of sentence {where}"
-        raise DcrfError(Diagnostic("cannot-sum-out", message, help="train by `likelihood`, which sums it out"))
+        remedy = "train by `likelihood` without a cost of segments, which sums it out"
+        raise DcrfError(Diagnostic("cannot-sum-out", message, help=remedy))
 
 
 def segment_marks(states: tuple[str, ...], literal: bool = False) -> SegmentMarks:

@@ -5,6 +5,10 @@
 Where labels are latent, missing or ambiguous, they are summed out: λ·F(y_i, x_i) becomes the log Z of the graph clamped
 to what is known, and Ê f_k the expectation in it; L is then not convex.
 
+With costs (`label_costs`) the score of each wrong labelling is raised by what it costs: log Z and E are those of
+g(y) + cost(y), and Ê is as it was, since labellings that agree with what is known cost nothing (softmax-margin, Gimpel
+& Smith 2010). L is then at least the log loss, and at least what the best labelling costs and leads by.
+
 Under message passing log Z is Bethe's approximation and E the pseudo-marginals. With a maximum in place of the sum
 this is the perceptron's loss: by how much the best labelling scores above the gold one (Collins 2002; Altun 2003 ref.
 7),
@@ -44,9 +48,10 @@ from ..inference import (
 )
 from ..kernels.tables import add_bias_gradient, collect_gradient
 from ..optimizers import PerceptronSchedule
-from ..semantics import PerceptronSettings, TrainSettings
+from ..semantics import LikelihoodSettings, PerceptronSettings, TrainSettings
 from .batches import SentenceBatches
 from .criterion import Clamped, Criterion, TightenedTolerance
+from .label_costs import inference_beside, label_costs
 from .penalties import Penalty
 from .run_sums import GradientAccumulator, count_known
 from .training_problem import ResolvedInference, TrainingProblem
@@ -214,13 +219,18 @@ class Likelihood(Criterion):
 
 
 def build_likelihood(problem: TrainingProblem, settings: TrainSettings) -> Likelihood:
-    """The criterion of a stage, by the inference that it asks for."""
+    """The criterion of a stage, by the inference that it asks for. DcrfError where a cost does not suit the labels."""
     inference, factor = problem.inference(settings), problem.sentence_importance(settings)
+    judged, criterion = problem, settings.criterion
+    costs = label_costs(problem, criterion.cost if isinstance(criterion, LikelihoodSettings) else None)
+    if costs is not None:
+        judged = costs.augmented(problem, 1.0)
+        inference = inference_beside(costs, judged, settings, inference, "cost")
     build = partial(build_weighted, inference.build, factor)
-    data, clamped = problem.bind_for(inference.name), clamped_part(problem, inference, build)
+    data, clamped = judged.bind_for(inference.name), clamped_part(problem, inference, build)
     return Likelihood(
-        data, build(data), known_counts(problem, data, factor), problem.penalty(settings), problem.workers,
-        clamped, problem.labelling, inference, build, factor, known_fixed(problem, factor),
+        data, build(data), known_counts(judged, data, factor), problem.penalty(settings), problem.workers,
+        clamped, judged.labelling, inference, build, factor, known_fixed(problem, factor),
     )  # fmt: skip
 
 

@@ -10,27 +10,19 @@ known ones, and the problem is not convex. A labelling of all variables is then 
 all others have no margin to keep, whatever their hidden states. A label that is known to be one of several is
 contradicted by every other state.
 
-A wrong labelling costs 1, or the sum of the costs of its wrong states, or of its wrong segments:
-
-    hamming, cost   Σ_t cost(y*_t, y_t), by the gold label and the predicted state
-    segments        the gold segments that y does not have, and the segments of y that are not gold ones
-
-Both are sums over positions, so that decoding may maximise them together with the score (`graph.margin_graphs`).
-Sources: Altun & Hofmann 2003 §5; Tsochantaridis et al. 2005, margin rescaling. Not here: the search for the most
-violated labelling (`violated_labellings`), solving (`optimizers`).
+A wrong labelling costs 1, or what its wrong labels do (`label_costs`): a sum over places, so that decoding may maximise
+it together with the score. Sources: Altun & Hofmann 2003 §5; Tsochantaridis et al. 2005, margin rescaling. Not here:
+the search for the most violated labelling (`violated_labellings`), solving (`optimizers`).
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from ..data import mark_table, segments_of
 from ..foundation import Codes, DcrfError, Diagnostic, Floats, Ints
-from ..graph import SegmentMoves, known_label_rows, restricted_graph, segment_cost_graph, segment_cost_rows
 from ..inference import Decoded, RunStatus, score_sequences
 from ..kernels.optimization import (
     Cuts,
@@ -48,152 +40,19 @@ from ..kernels.optimization import (
 from ..kernels.sequences import score_labellings
 from ..kernels.tables import Potentials
 from ..optimizers import MarginProblem
-from ..semantics import (
-    CostLoss,
-    HammingLoss,
-    HmsvmSettings,
-    SegmentsLoss,
-    TrainSettings,
-    state_costs,
-)
+from ..semantics import HmsvmSettings, TrainSettings
 from .competing_labellings import ConstrainedSearch, Search, WrongLabellingSearch, data_excluding_gold
 from .criterion import Clamped, Criterion
-from .judged_spans import check_segments_known, segment_marks
+from .label_costs import LabelCosts, inference_beside, label_costs
 from .likelihood import clamped_part
 from .training_problem import ResolvedInference, TrainingProblem
 from .violated_labellings import ChainSearch, CostAugmentedSearch, NBestSearch, chain_decoder
-
-# what a wrong labelling costs -----------------------------------------------------------------------------------------
-
-STATE_COST = 2.0  # score of a cost of 1: margins are half of score differences
-
-
-class MarginLoss(ABC):
-    """A loss that is no constant. least: what a labelling costs at least that costs anything."""
-
-    least: float
-
-    def __init__(self, problem: TrainingProblem):
-        self._problem = problem
-
-    @abstractmethod
-    def augmented(self) -> TrainingProblem:
-        """The training data in a graph whose scores have the loss added, times `STATE_COST`. Its first variables are
-        those of the model.
-        """
-
-    @abstractmethod
-    def _costs(self, begin: int, end: int, off: Ints, states: Codes) -> Floats:
-        """The costs at tokens `begin` to `end` - 1 with states [tokens, variables].   off: from the first token."""
-
-    def of(self, first: int, last: int, labelling: Codes) -> Floats:
-        """What a labelling of all variables, flat, costs in the sequences from `first` to `last` - 1.
-
-        Each sequence is added up by itself, so that rounding does not depend on the sequences before it.
-        """
-        off = self._problem.sentence_off[first : last + 1]
-        begin, end, size = int(off[0]), int(off[-1]), last - first
-        states = labelling.reshape(-1, len(self._problem.graph.cards))[begin:end]
-        costs = self._costs(begin, end, off - begin, states)
-        return np.bincount(np.repeat(np.arange(size), np.diff(off)), costs, size).astype(np.float64)
-
-
-class StateCosts(MarginLoss):
-    """Costs of wrong states."""
-
-    def __init__(self, problem: TrainingProblem, loss: HammingLoss | CostLoss):
-        super().__init__(problem)
-        self._tables = _costs_of(problem, loss)
-        self.least = min(
-            (float(cost[cost > 0.0].min(initial=np.inf)) for cost in self._tables.values()), default=np.inf
-        )
-
-    def augmented(self) -> TrainingProblem:
-        problem, costs = self._problem, self._tables
-        doubled = {variable: STATE_COST * cost for variable, cost in costs.items()}
-        graph = restricted_graph(problem.graph, doubled, len(problem.rows), "cost of")
-        rows = known_label_rows(problem.graph, problem.gold, list(costs))
-        return replace(problem, graph=graph, rows=(*problem.rows, *rows))
-
-    def _costs(self, begin: int, end: int, off: Ints, states: Codes) -> Floats:
-        total, gold, cards = np.zeros(end - begin), self._problem.gold, self._problem.graph.cards
-        for variable, cost in self._tables.items():
-            total += cost[gold.runs(variable, cards[variable])[begin:end], states[:, variable]]
-        return total
-
-
-def _costs_of(problem: TrainingProblem, loss: HammingLoss | CostLoss) -> Mapping[int, Floats]:
-    """What each state costs for each kind of gold label, [kinds, states], of the labels that a loss looks at.
-
-    The kinds are those of `Gold.runs`. A state that the gold label allows costs nothing; where it is one of several,
-    any other state costs as much as for the cheapest of them.
-    """
-    out = {}
-    for variable in problem.labels_named(loss.labels):
-        card = problem.graph.cards[variable]
-        allowed = problem.gold.allowed(variable, card)
-        pairs = np.ones((card, card))
-        if isinstance(loss, CostLoss):
-            try:
-                pairs = np.array(state_costs(loss, problem.states[variable]))
-            except ValueError as error:
-                message = f'`"{error}"` is no pair of states of `{problem.graph.variables[variable]}` and a cost'
-                remedy = 'write `"GOLD PREDICTED NUMBER"`, with `*` for any state'
-                raise DcrfError(Diagnostic("bad-argument", message, help=remedy)) from None
-        cheapest = np.array([pairs[row].min(axis=0, initial=np.inf) for row in allowed])
-        out[variable] = np.where(allowed, 0.0, cheapest)
-    return out
-
-
-class SegmentCosts(MarginLoss):
-    """One for each gold segment that is missed, and for each false segment."""
-
-    least = 1.0
-
-    def __init__(self, problem: TrainingProblem, loss: SegmentsLoss):
-        super().__init__(problem)
-        self._variables = problem.labels_named(loss.labels)
-        self._last: list[Ints] = []  # of each label [N, types]: where the gold segment that begins here ends, or -1
-        for variable in self._variables:
-            name, states = problem.graph.variables[variable], problem.states[variable]
-            codes = problem.gold.codes[variable]
-            check_segments_known(loss.method, name, codes, problem.sentence_off)
-            mark, kind, kinds = mark_table(states)
-            if not kinds:
-                message = f"`{loss.method}` counts segments, and the states of `{name}` mark none"
-                raise DcrfError(Diagnostic("no-segments", message, help="write `loss = hamming`, which counts labels"))
-            gold = segments_of(codes, mark, kind, problem.sentence_off)
-            last = np.full((len(codes), len(kinds)), -1, np.int64)
-            last[gold.start, gold.kind] = gold.end
-            self._last.append(last)
-
-    def augmented(self) -> TrainingProblem:
-        problem = self._problem
-        marks = {variable: segment_marks(problem.states[variable]) for variable in self._variables}
-        moves = {v: SegmentMoves(mark.kind.astype(np.int64), mark.starts, mark.goes_on) for v, mark in marks.items()}
-        graph = segment_cost_graph(problem.graph, moves, STATE_COST, len(problem.rows))
-        rows = [
-            row
-            for variable, of_label in moves.items()
-            for row in segment_cost_rows(problem.gold.codes[variable], of_label, problem.sentence_off)
-        ]
-        return replace(problem, graph=graph, rows=(*problem.rows, *rows))
-
-    def _costs(self, begin: int, end: int, off: Ints, states: Codes) -> Floats:
-        total = np.zeros(end - begin)
-        for variable, of_gold in zip(self._variables, self._last, strict=True):
-            mark, kind, _ = mark_table(self._problem.states[variable])
-            found = segments_of(states[:, variable], mark, kind, off)
-            right = of_gold[begin + found.start, found.kind] == begin + found.end
-            total += (of_gold[begin:end] >= 0).sum(axis=1)
-            total[found.start] += np.where(right, -1.0, 1.0)
-        return total
-
 
 # the objective --------------------------------------------------------------------------------------------------------
 
 AnySearch = Search | ConstrainedSearch | NBestSearch
 SEARCHES = 32  # runs of sequences, searched one after another; the weights may move between two of them
+STATE_COST = 2.0  # score of a cost of 1: margins are half of score differences
 SMALLEST = 8  # sequences of a run, at least
 TIE = 5e-7  # of scores, where losses are 1 or more: less decides nothing, and rounding would go in circles
 
@@ -205,7 +64,7 @@ class Hmsvm(Criterion):
 
     def __init__(
         self, problem: TrainingProblem, settings: HmsvmSettings, inference: ResolvedInference,
-        search: AnySearch, known: Codes, loss: MarginLoss | None, clamped: Clamped | None,
+        search: AnySearch, known: Codes, loss: LabelCosts | None, clamped: Clamped | None,
         factor: Floats | None = None,
     ):  # fmt: skip
         """known: a labelling of all variables, flat; its negative entries are completed, at weights of 0 first.
@@ -403,33 +262,16 @@ def margin_remarks(inference: str, approximate: bool, full: int, sequences: int)
 def build_hmsvm(problem: TrainingProblem, settings: TrainSettings[HmsvmSettings]) -> Hmsvm:
     """The criterion of a stage. DcrfError where the loss does not suit the labels."""
     criterion, inference = settings.criterion, problem.inference(settings)
-    loss: MarginLoss | None = None  # of 1
-    if isinstance(criterion.loss, HammingLoss | CostLoss):
-        loss = StateCosts(problem, criterion.loss)
-    elif isinstance(criterion.loss, SegmentsLoss):
-        loss = SegmentCosts(problem, criterion.loss)
-    judged = loss.augmented() if loss is not None else problem
-    if isinstance(criterion.loss, SegmentsLoss):
-        inference = _exact(judged, settings, inference)
+    loss, judged = label_costs(problem, criterion.loss), problem  # None: of 1
+    if loss is not None:
+        judged = loss.augmented(problem, STATE_COST)
+        inference = inference_beside(loss, judged, settings, inference, "loss")
     known = np.array(problem.gold.codes.T, order="C").ravel()  # a copy: it is completed in place
     search = _search(problem, judged, criterion, inference, known)
     return Hmsvm(
         problem, criterion, inference, search, known, loss, clamped_part(problem, inference),
         problem.sentence_importance(settings),
     )  # fmt: skip
-
-
-def _exact(judged: TrainingProblem, settings: TrainSettings, inference: ResolvedInference) -> ResolvedInference:
-    """`exact`. DcrfError where it is not asked for or does not fit the graph with the loss."""
-    may_be = inference.name in ("exact", "auto")  # `auto`: by the width of each graph
-    exact = judged.exact_if_it_fits(settings) if may_be else None
-    if exact is None:
-        message = f"`loss = segments` needs `exact`, and this stage decodes by `{inference.name}`"
-        if may_be:
-            message = "`loss = segments` needs `exact`, which builds too large a table with it"
-        remedy = "write `loss = hamming`, or `infer = exact(max_table = …)` in the stage if there is memory for it"
-        raise DcrfError(Diagnostic("needs-exact", message, help=remedy))
-    return exact
 
 
 def _metric(problem: TrainingProblem) -> Metric:

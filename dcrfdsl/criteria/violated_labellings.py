@@ -51,7 +51,7 @@ class CostAugmentedSearch(Search):
     """Search with costs in the scores, by any method; finds y* where nothing violates its margin."""
 
     def __init__(self, judged: TrainingProblem, problem: TrainingProblem, inference: ResolvedInference):
-        """judged: from `MarginLoss.augmented`, with all labels known."""
+        """judged: from `LabelCosts.augmented`, with all labels known."""
         data = judged.bind_plain(programs=METHODS[inference.name].programs)
         packed = data.packed(bundled=True)
         chain = chain_of(packed.graph, packed.kinds)

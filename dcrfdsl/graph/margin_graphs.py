@@ -6,7 +6,7 @@
   Koller 2003.
 * **Costs of segments.** Segments that are missed or false cost something:
 
-      cost(y) = |s*| + |s| − 2 |s ∩ s*|          s, s*: the segments of y and of the gold labels, by place and type
+      cost(y) = m |s* ∖ s| + f |s ∖ s*|          s, s*: the segments of y and of the gold labels, by place and type
 
   A segment is right if it begins and ends where a gold segment of its type does, which no pair of states can tell. So
   each label y that the loss looks at is followed by a variable R with two states: whether the segment at this position
@@ -15,9 +15,9 @@
       R_t = a segment of type k begins in y and in the gold labels at t
             or R_{t-1}, and both segments go on from t-1 to t
 
-  These are hard constraints. A segment adds `amount` where it begins, in y or in the gold labels, and takes 2 `amount`
-  where it ends in both while R. Source: margin rescaling, Tsochantaridis et al. 2005; the counts are those of F in
-  Suzuki 2006 §4 before smoothing: FN + FP = |s*| + |s| − 2 TP.
+  These are hard constraints. A segment adds f where it begins in y and m where it begins in the gold labels, and takes
+  m + f where it ends in both while R. Source: margin rescaling, Tsochantaridis et al. 2005; the counts are those of F
+  in Suzuki 2006 §4 before smoothing: FN = |s*| − TP, FP = |s| − TP.
 * **All wrong labellings.** Each label variable that the loss looks at is followed by a variable D with two states, the
   disjunction of all differences so far:
 
@@ -58,16 +58,18 @@ class SegmentMoves(NamedTuple):
 
 
 def segment_cost_graph(
-    graph: ModelGraph, moves: Mapping[int, SegmentMoves], amount: float, first_set: int
+    graph: ModelGraph, moves: Mapping[int, SegmentMoves], missed: float, false: float, first_set: int
 ) -> ModelGraph:
-    """`graph` with these variables and factors. Its feature sets have the rows of `segment_cost_rows` and are numbered
-    from `first_set` on, two for each label in the order of `moves`; its new variables come last.
+    """`graph` with these variables and factors.   missed, false: what such a segment adds.
+
+    Its feature sets have the rows of `segment_cost_rows` and are numbered from `first_set` on, two for each label in
+    the order of `moves`; its new variables come last.
     """
     templates = []
     for n, (variable, of_label) in enumerate(moves.items()):
         card, right, name = graph.cards[variable], len(graph.cards) + n, f"segments of {graph.variables[variable]}"
         begins, ends = first_set + 2 * n, first_set + 2 * n + 1
-        first, later = _tables(of_label, amount)
+        first, later = _tables(of_label, missed, false)
         templates += [
             CliqueTemplate(
                 name=f"{name} at first", clique=-1, variables=(variable, right), offsets=(0, 0), cards=(card, 2),
@@ -79,7 +81,7 @@ def segment_cost_graph(
             ),
             CliqueTemplate(
                 name=f"{name} at last", clique=-1, variables=(right,), offsets=(0,), cards=(2,), feature_set=ends,
-                coded=np.array([[0.0, 0.0], [0.0, -2.0 * amount]]), position=LAST,
+                coded=np.array([[0.0, 0.0], [0.0, -missed - false]]), position=LAST,
             ),
         ]  # fmt: skip
     return _followed(graph, "right", list(moves), templates)
@@ -95,7 +97,7 @@ def _followed(graph: ModelGraph, name: str, labels: Sequence[int], templates: Se
     )
 
 
-def _tables(moves: SegmentMoves, amount: float) -> tuple[Floats, Floats]:
+def _tables(moves: SegmentMoves, missed: float, false: float) -> tuple[Floats, Floats]:
     """Log potentials of y and R at the first position, [codes, K, 2], and at two in a row, [codes, K, 2, K, 2].
 
     A code is 2 (1 + the type of the gold segment that begins here, or 0) + whether one ended just before.
@@ -107,14 +109,14 @@ def _tables(moves: SegmentMoves, amount: float) -> tuple[Floats, Floats]:
     was_right = np.array([False, True])[None, :, None]
     for begun in range(kinds + 1):
         is_kind = (moves.kind == begun - 1) & (begun > 0)
-        missed = 1.0 * (begun > 0)
+        here_missed = missed * (begun > 0)
         for ended in (False, True):
             code = 2 * begun + ended
             here = moves.starts[card]
-            first[code] = _with(here & is_kind, amount * (here + missed))
+            first[code] = _with(here & is_kind, false * here + here_missed)
             is_right = (starts & is_kind) | (was_right & goes_on & (not ended) & (begun == 0))
             found = was_right & ~goes_on & ended
-            later[code] = _with(is_right, amount * (starts + missed - 2.0 * found))
+            later[code] = _with(is_right, false * starts + here_missed - (missed + false) * found)
     return first, later
 
 

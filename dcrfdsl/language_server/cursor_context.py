@@ -170,7 +170,7 @@ class _ContextReader:
 KIND_OF_KEY: Mapping[str, tuple[str, ...]] = {
     "prior": ("prior",), "optimizer": ("optimizer",), "infer": ("inference method",), "decode": ("decoding rule",),
     "importance": ("kind of importance",), "smoothing": ("smoothing function",), "nota": ("set of cases for `nota`",),
-    "loss": ("loss", "loss of a margin"), "kernel": ("observation kernel",),
+    "loss": ("loss", "loss of a margin"), "cost": ("loss of a margin",), "kernel": ("observation kernel",),
 }  # fmt: skip
 KIND_OF_KEYWORD: Mapping[str, tuple[str, ...]] = {
     "data": ("data format",), "infer": ("inference method",), "decode": ("decoding rule",),
@@ -219,7 +219,7 @@ def callee_kinds(context: CursorContext, depth: int) -> tuple[str, ...]:
 
 def _kinds(context: CursorContext, key: str, depth: int) -> tuple[str, ...]:
     """key: of the setting whose value is asked for, if there is one."""
-    if key and (found := KIND_OF_KEY.get(key.partition(".")[0])):
+    if key and context.clause != "with" and (found := KIND_OF_KEY.get(key.partition(".")[0])):
         return found
     by_keyword = context.keyword == "evaluate" or (depth == 0 and context.clause in ("head", "in", "tune"))
     return KIND_OF_KEYWORD.get(context.keyword, FUNCTIONS) if by_keyword else FUNCTIONS

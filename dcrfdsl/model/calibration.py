@@ -428,7 +428,9 @@ def probability_notes(model: PredictingModel) -> Iterator[str]:
         )
     fit = model.record.calibration
     if model.is_margin and (fit is None or not fit.is_tempered):
+        criterion = model.record.settings["criterion"]
+        why = "trained with costs, which bias them" if criterion.get("cost") else "compares scores only"
         yield (
-            f"note: the probabilities are not calibrated: `{model.record.settings['criterion']['method']}` compares "
-            "scores only. Train with `--dev DATA`, or use `dcrfdsl calibrate`: both fit their temperature"
+            f"note: the probabilities are not calibrated: `{criterion['method']}` {why}. Train with `--dev DATA`, or "
+            "use `dcrfdsl calibrate`: both fit their temperature"
         )

@@ -95,8 +95,8 @@ class PredictingModel:
 
     @property
     def is_margin(self) -> bool:
-        """Whether the criterion only compares scores, so that probabilities need calibration."""
-        return stage_settings(self.spec, self.record.stage or None).criterion.margin
+        """Whether the criterion only compares scores, or has costs, so that probabilities need calibration."""
+        return stage_settings(self.spec, self.record.stage or None).criterion.is_biased
 
     @cached_property
     def decode(self) -> str:

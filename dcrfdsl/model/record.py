@@ -292,7 +292,7 @@ def _plain(value: Any) -> Any:
         return {"method": value.method, **{name: _plain(setting) for name, setting in value}}
     if isinstance(value, dict):
         return {name: _plain(setting) for name, setting in value.items()}
-    return list(value) if isinstance(value, tuple) else value
+    return [_plain(one) for one in value] if isinstance(value, tuple) else value
 
 
 def content_hash(corpus: TrainingData) -> str:

@@ -175,6 +175,8 @@ from .settings.loss_settings import (
     RbfKernel as RbfKernel,
     SegmentsLoss as SegmentsLoss,
     SequenceLoss as SequenceLoss,
+    SumLoss as SumLoss,
+    cost_parts as cost_parts,
     state_costs as state_costs,
 )
 from .settings.method_settings import (
@@ -227,6 +229,7 @@ from .settings.training_settings import (
     ExponentialSettings as ExponentialSettings,
     HmmSettings as HmmSettings,
     InduceSettings as InduceSettings,
+    LikelihoodSettings as LikelihoodSettings,
     LikelyCases as LikelyCases,
     PerceptronSettings as PerceptronSettings,
     PieceSettings as PieceSettings,

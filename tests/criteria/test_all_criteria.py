@@ -126,7 +126,7 @@ REFUSED: list[tuple[str, str, str]] = [
     *(("mce, soft", name, "loss-settings") for name in ("factorial", "skip", "latent")),
     ("mce, soft label", "missing", "loss-settings"),
     *((f"mce, soft {measure}", "missing", "cannot-sum-out") for measure in ("fscore", "precision", "recall")),
-    ("hmsvm, segments", "missing", "cannot-sum-out"),
+    *((f"{name} segments", "missing", "cannot-sum-out") for name in ("hmsvm,", "likelihood, cost of")),
     *((f"piecewise, nota = {nota}", "skip", "piece-too-large") for nota in ("all", "all(reach = one)")),
     *((name, "skip", "no-order") for name in ("pwpl", "memm", "bidirectional")),
     *((name, "latent", "piece-conditions-on-latent") for name in ONE_BY_ONE),

@@ -27,6 +27,7 @@ Floats = NDArray[np.float64]
 NO = "prior = none"
 ALIKE = {  # the value differs by half the squares of the weights of 1 where those are penalised
     "likelihood": f"likelihood: {NO}",
+    "likelihood of costs": f'likelihood: {NO}, cost = cost(y, "P Q 2.5", "* P 0.4", others = 1.5)',
     "induce": f"induce: {NO}",
     "marginal": f"marginal: {NO}",
     "exponential": f"exponential: {NO}, weight = 0.4",

@@ -143,7 +143,8 @@ def test_second_derivatives(name: str) -> None:
 
 
 CRITERIA = (
-    "likelihood", "perceptron", "hmsvm(loss = hamming(tag))", "marginal", "mce", "exponential(weight = 0.4)",
+    "likelihood", "likelihood(cost = hamming(tag, scale = 2))", "perceptron", "hmsvm(loss = hamming(tag))", "marginal",
+    "mce", "exponential(weight = 0.4)",
 )  # fmt: skip
 
 

@@ -18,11 +18,15 @@ from criteria_twin import (
     Problem,
     Value,
     boosted,
+    cost_of_states,
     exponential,
     hmsvm,
     likelihood,
     marginal,
     perceptron,
+    softmax_margin,
+    wrong_segments,
+    wrong_states,
 )
 from numpy.typing import NDArray
 
@@ -61,12 +65,32 @@ def word_penalty(problem: Problem, weights: Floats) -> float:
 
 
 NO = "prior = none"
+COSTLY = {  # texts of pairs of gold and predicted state, and what they say
+    "plain": ('"P Q 2.5", "* P 0.4"', {("P", "Q"): 2.5, ("Q", "P"): 0.4}),
+    "bio": ('"B-X O 2.5", "* I-X 0.4"', {("B-X", "O"): 2.5, ("O", "I-X"): 0.4, ("B-X", "I-X"): 0.4}),
+}
 HARD, SOFT = sigmoid(0.8, 0.3), logistic(1.4, 0.2)
 HARD_TEXT, SOFT_TEXT = "smoothing = sigmoid(alpha = 0.8, beta = 0.3)", "smoothing = logistic(alpha = 1.4, beta = 0.2)"
 ROWS: dict[str, Row] = {
     # sums over labellings
     **{f"likelihood, {prior}": Row(f"likelihood: prior = {prior}", penalised(prior)) for prior in PENALTIES},
     "likelihood, segments": Row(f"likelihood: {NO}", likelihood, "bio"),
+    "likelihood, hamming": Row(f"likelihood: {NO}, cost = hamming", softmax_margin(wrong_states)),
+    **{
+        f"likelihood, cost{', segments' if kind == 'bio' else ''}": Row(
+            f"likelihood: {NO}, cost = cost(y, {texts}, others = 1.5, scale = 0.7)",
+            softmax_margin(lambda sentence, pairs=pairs: 0.7 * cost_of_states(sentence, pairs, 1.5)), kind,
+        )
+        for kind, (texts, pairs) in COSTLY.items()
+    },
+    "likelihood, cost of segments": Row(
+        f"likelihood: {NO}, cost = segments(y, missed = 3, false = 0.5)",
+        softmax_margin(lambda sentence: wrong_segments(sentence, 3.0, 0.5)), "bio",
+    ),
+    "likelihood, cost of segments, added": Row(
+        f"likelihood: {NO}, cost = sum(segments(y, missed = 2), hamming(scale = 3), scale = 0.5)",
+        softmax_margin(lambda s: 0.5 * (wrong_segments(s, 2.0) + 3.0 * wrong_states(s))), "bio",
+    ),
     "induce": Row(f"induce: {NO}", likelihood),
     "marginal": Row(f"marginal: {NO}", marginal),
     "marginal, segments": Row(f"marginal: {NO}", marginal, "bio"),
@@ -94,10 +118,7 @@ ROWS: dict[str, Row] = {
             hmsvm("cost", slack, 0.7, weight, pairs, 1.5), kind, prepare=complete,
         )
         for slack, more, weight in (("sequence", "", 1.0), ("labelling", ", most = 10000, weight = 0.6", 0.6))
-        for kind, texts, pairs in (
-            ("plain", '"P Q 2.5", "* P 0.4"', {("P", "Q"): 2.5, ("Q", "P"): 0.4}),
-            ("bio", '"B-X O 2.5", "* I-X 0.4"', {("B-X", "O"): 2.5, ("O", "I-X"): 0.4, ("B-X", "I-X"): 0.4}),
-        )
+        for kind, (texts, pairs) in COSTLY.items()
     },
     **{
         f"hmsvm, segments, slack = {slack}": Row(
@@ -106,6 +127,11 @@ ROWS: dict[str, Row] = {
         )
         for slack, more, weight in (("sequence", "", 1.0), ("labelling", ", most = 10000, weight = 0.6", 0.6))
     },
+    "hmsvm, segments, added": Row(
+        "hmsvm: C = 0.7, loss = sum(segments(y, missed = 3, false = 0.5), hamming, scale = 0.8)",
+        hmsvm(lambda s: 0.8 * (wrong_segments(s, 3.0, 0.5) + wrong_states(s)), "sequence", 0.7), "bio",
+        prepare=complete,
+    ),
     # error rates
     **{
         f"mce, psi = {psi}, {name}": Row(f"mce: {NO}, psi = {psi}, {text}", mce_sequence(smooth, float(psi)))

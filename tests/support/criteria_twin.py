@@ -204,13 +204,30 @@ def cost_of_states(sentence: Enumerated, pairs: Mapping[tuple[str, str], float],
     return np.array(costs, float)
 
 
-def wrong_segments(sentence: Enumerated) -> Floats:
-    """For each labelling the gold segments of `y` that it misses, and its segments that are no gold ones."""
+def wrong_segments(sentence: Enumerated, missed: float = 1.0, false: float = 1.0) -> Floats:
+    """For each labelling what the gold segments of `y` cost that it misses, and its segments that are no gold ones."""
     gold = segments_of([str(state) for state in sentence.known["y"]])
-    return np.array([len(segments_of(labelling["y"]) ^ gold) for labelling in sentence.labellings], float)
+    found = [segments_of(labelling["y"]) for labelling in sentence.labellings]
+    return np.array([missed * len(gold - one) + false * len(one - gold) for one in found], float)
 
 
-def hmsvm(kind: str, slack: str, cost: float, weight: float = 1.0, pairs: Any = None, others: float = 1.0) -> Value:
+def softmax_margin(cost: Callable[[Enumerated], Floats]) -> Value:
+    """Gimpel & Smith 2010: each labelling counts exp of its score and its cost.   cost: of every labelling."""
+
+    def value(problem: Problem, weights: Floats) -> float:
+        total = 0.0
+        for sentence in problem.sentences:
+            scores = sentence.counts @ weights
+            total += log_sum(scores + cost(sentence)) - log_sum(scores[sentence.agrees])
+        return total
+
+    return value
+
+
+def hmsvm(
+    kind: str | Callable[[Enumerated], Floats], slack: str, cost: float, weight: float = 1.0, pairs: Any = None,
+    others: float = 1.0,
+) -> Value:  # fmt: skip
     """½ ‖λ‖² + C Σ ξ; y_i is the best labelling that agrees with the known labels. pairs: costs, if `kind` is cost."""
 
     def value(problem: Problem, weights: Floats) -> float:
@@ -222,6 +239,8 @@ def hmsvm(kind: str, slack: str, cost: float, weight: float = 1.0, pairs: Any = 
                 loss = cost_of_states(sentence, pairs, others)
             if kind == "segments":
                 loss = wrong_segments(sentence)
+            if not isinstance(kind, str):
+                loss = kind(sentence)
             violation = (loss - 0.5 * (scores[sentence.agrees].max() - scores))[~sentence.agrees]
             violation = np.maximum(violation, 0.0)
             if slack == "sequence":

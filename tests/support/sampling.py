@@ -35,6 +35,7 @@ RARE = {  # a file below tests/: names of tests whose kernels take 3 to 30 secon
     "criteria/test_perceptron.py": r"\[(bp|trp)\]",
     "criteria/test_risks.py": r"marginal|no_number|propositions",  # tangents; messages in log space
     "criteria/test_segment_errors.py": r"^test_",  # competitors
+    "criteria/test_softmax_margin.py": r"\[.*(bp|trp|pruned)",  # messages, lattices
     "crfsuite/test_trainer.py": r"\[l2sgd\]|training_is_deterministic",
     "documentation/test_commands.py": r"--method trp|--nodes",  # messages of .uai, bounds
     "documentation/test_docstrings.py": r"\[TrainedModel\.(calibrated|log_likelihood|rank_risk|sample)\]",  # lattices

@@ -51,6 +51,7 @@ MUSIC = "C CEG C I\nF FAC C IV\nG GBD C V\nC CEG C I\n\nG GBD G I\nC CEG G IV\nD
 DOMAINS = "the D _\ndog N _\nbarks V _\n. X _\n\nthe _ D\ncat _ N\nlol _ X\n\n"
 WARD = "fever 38.5 110 ILL\ncough 37.2 90 BETTER\nsleeps 36.8 - WELL\n\nfever 39.5 120 ILL\nfever 38.0 - ILL\n\n"
 PERSONAL = "call 1 O\nAda 1 B-NAME\nKing 1 I-NAME\nat 1 O\n555 1 B-PHONE\n\nBob 0.5 B-NAME\nwaits 0.5 O\n\n"
+NOTES = "Ada B-PATIENT\nKing I-PATIENT\nseen O\nby O\nStone B-STAFF\n\nfile O\nA12 B-ID\nof O\nMay B-DATE\n\n"
 TRIPS = "Ada NP O\nin IN O\nCAPE NP B-PLACE\nTown NP I-PLACE\n\nnear IN O\nOslo NP B-PLACE\nMr NP O\nYork NP O\n\n"
 SHAPES = {"a": ((4, 5), 0.5), "b": ((6,), -1.0), "c": ((5, 7), 2.0)}
 LETTERS = "".join(
@@ -91,6 +92,7 @@ CASES = {  # template: data of its shape, its labels
     "two_domains": (DOMAINS, ["news", "web"]),
     "measurements": (WARD, ["state"]),
     "costs": (PERSONAL, ["span"]),
+    "clinical_recall": (NOTES, ["phi"]),
     "gazetteer": (TRIPS, ["ner"]),
     "kernel_letters": (LETTERS, ["letter"]),
 }
@@ -148,13 +150,21 @@ def test_every_criterion_of_the_comparison_trains(stage: str, tmp_path: Path) ->
     assert model.evaluate(corpus)["accuracy(chunk)"] == 1.0
 
 
-@pytest.mark.parametrize("stage", [stage.label for stage in load_template(TEMPLATES / "costs.dcrf").require().stages])
-def test_every_stage_of_costs_trains(stage: str, tmp_path: Path) -> None:
-    (tmp_path / "data").write_text(PERSONAL * 3, encoding="utf-8")
-    resolved = load_template(TEMPLATES / "costs.dcrf")
+@pytest.mark.parametrize(
+    ("name", "stage"),
+    [
+        (name, stage.label)
+        for name in ("costs", "clinical_recall")
+        for stage in load_template(TEMPLATES / f"{name}.dcrf").require().stages
+    ],
+)
+def test_every_stage_of_costs_trains(name: str, stage: str, tmp_path: Path) -> None:
+    rows, (label,) = CASES[name]
+    (tmp_path / "data").write_text(rows * 3, encoding="utf-8")
+    resolved = load_template(TEMPLATES / f"{name}.dcrf")
     assert resolved.spec.data is not None
     corpus = read_corpus(tmp_path / "data", resolved.spec.data)
-    assert fit(resolved, corpus, stage=stage).evaluate(corpus)["accuracy(span)"] == 1.0
+    assert fit(resolved, corpus, stage=stage).evaluate(corpus)[f"accuracy({label})"] == 1.0
 
 
 def test_the_names_of_the_skip_chain_are_proven(tmp_path: Path) -> None:

@@ -208,8 +208,10 @@ class BoundData:
         return self.packing.num_cells if self.packing is not None else self.num_weights
 
     def partial_gradients(self, count: int) -> Floats:
-        """Zeros [count, num_cells] for runs of sequences to add their expectations to."""
-        return aligned_zeros(count * self.num_cells).reshape(count, -1)
+        """Zeros [count, num_cells] for runs of sequences to add their expectations to; a cell at least, since kernels
+        take a gradient of none for one that is not asked for.
+        """
+        return aligned_zeros(count * max(1, self.num_cells)).reshape(count, -1)
 
     def open_bundles(self, gradient: Floats) -> None:
         """Passes the gradient of each bundle on to the weights of its members, in place, [num_cells]."""

@@ -1,4 +1,5 @@
-"""Rules on the settings of single criteria: `mce`, `hmsvm`, `hmm`, `exponential`, `adaboost` and the voted perceptron.
+"""Rules on the settings of single criteria: costs, `mce`, `hmsvm`, `hmm`, `exponential`, `adaboost` and the voted
+perceptron.
 
 Not here: unknown settings and optimizers (`setting_rules`), what a hidden Markov model is
 (`semantics.conditions.markov_structure`), counting votes (`inference`), facts that need data or graph
@@ -31,16 +32,16 @@ def mce_labels(context: Context) -> Iterator[Diagnostic]:
             remedy = f"write `{method}({next(iter(known))})`" if known else None
             yield context.complaint("bad-argument", message, at, "of which label?", remedy)
             continue
-        for loss, name, where in _names_in_loss(stage, settings.LOSSES):
+        for loss, name, where in _names_in(stage, "loss", settings.LOSSES):
             if context.named(name, "label") is None:
                 yield from not_measurable(context, loss, name, "label", where)
             elif issubclass(settings.LOSSES[loss], settings.MeasureLoss):
                 yield from needs_segments(context, name, where, loss)
 
 
-def _names_in_loss(stage: StageView, losses: Collection[str]) -> Iterator[tuple[str, str, At]]:
-    """Each name in the written loss: the loss that it is an argument of, the name and its place."""
-    written = stage.written("loss")
+def _names_in(stage: StageView, key: str, losses: Collection[str]) -> Iterator[tuple[str, str, At]]:
+    """Each name in the written loss or cost: what it is an argument of, the name and its place."""
+    written = stage.written(key)
     for node in nodes(written) if written is not None else ():
         if isinstance(node, Apply) and node.function in losses:
             for argument in node.arguments:
@@ -122,8 +123,10 @@ def unread_labels(context: Context) -> Iterator[Diagnostic]:
         criterion = stage.settings.criterion
         if not isinstance(criterion, settings.MceSettings | settings.HmsvmSettings):
             continue
-        named = getattr(criterion.loss, criterion.loss.names, ()) if criterion.loss.names else ()
-        if not named or any(context.named(name, "label") is None for name in named):
+        parts = settings.cost_parts(criterion.loss) or (criterion.loss,)
+        each = [getattr(part, "labels", ()) for part in parts]
+        named = tuple(name for names in each for name in names)
+        if not all(each) or any(context.named(name, "label") is None for name in named):
             continue
         for label in context.spec.labels:
             if label.name not in named and not _stays(stage, label.name):
@@ -161,63 +164,89 @@ def _stays(stage: StageView, label: str) -> bool:
     return all(isinstance(priors.get(clique.label, general), settings.NoPrior) for clique in cliques)
 
 
-# `hmsvm` --------------------------------------------------------------------------------------------------------------
+# costs of wrong labels, and `hmsvm` -----------------------------------------------------------------------------------
 
 
-def margin_labels(context: Context) -> Iterator[Diagnostic]:
-    """The losses `hamming`, `cost` and `segments` name labels only; `segments` names some, with segments."""
-    for stage, criterion in stages_of(context, settings.HmsvmSettings):
-        if isinstance(criterion.loss, settings.SegmentsLoss) and not criterion.loss.labels:
+def _costs(context: Context) -> Iterator[tuple[StageView, str, settings.CostSettings]]:
+    """The costs of running stages, sums taken apart, and the setting that names them."""
+    for stage, margins in stages_of(context, settings.HmsvmSettings):
+        yield from ((stage, "loss", part) for part in settings.cost_parts(margins.loss))
+    for stage, likelihood in stages_of(context, settings.LikelihoodSettings):
+        yield from ((stage, "cost", part) for part in settings.cost_parts(likelihood.cost))
+
+
+def cost_labels(context: Context) -> Iterator[Diagnostic]:
+    """Costs name labels only; `segments` names some, with segments."""
+    for stage, key, cost in _costs(context):
+        labels: tuple[str, ...] = getattr(cost, "labels", ())
+        if isinstance(cost, settings.SegmentsLoss) and not labels:
             known = context.names("label")
             remedy = f"write `segments({next(iter(known))})`" if known else None
             message = "`segments` does not say what it measures"
-            yield context.complaint("bad-argument", message, stage.place("loss"), "of which label?", remedy)
-            continue
-        for loss, name, where in _names_in_loss(stage, settings.MARGIN_LOSSES):
+            yield context.complaint("bad-argument", message, stage.place(key), "of which label?", remedy)
+        for name in labels:
+            where = next((at for _, one, at in _names_in(stage, key, settings.COSTS) if one == name), stage.place(key))
             if context.named(name, "label") is None:
-                yield from not_measurable(context, loss, name, "label", where)
-            elif loss == settings.SegmentsLoss.method:
-                yield from needs_segments(context, name, where, f"loss = {loss}", "hamming")
+                yield from not_measurable(context, cost.method, name, "label", where)
+            elif isinstance(cost, settings.SegmentsLoss):
+                yield from needs_segments(context, name, where, f"{key} = {cost.method}", "hamming")
+
+
+def sums_of_costs(context: Context) -> Iterator[Diagnostic]:
+    """A sum has parts."""
+    for stage in stage_views(context):
+        criterion = stage.settings.criterion
+        for key in ("loss", "cost"):
+            if isinstance(cost := getattr(criterion, key, None), settings.SumLoss) and not cost.costs:
+                known = next(iter(context.names("label")), "LABEL")
+                remedy = f"name the costs that it adds, as in `sum(hamming({known}), …)`"
+                yield context.complaint("bad-argument", "`sum` adds nothing", stage.place(key), "no costs", remedy)
 
 
 def pair_costs(context: Context) -> Iterator[Diagnostic]:
-    """The loss `cost` names one label, and pairs of its states."""
-    for stage, criterion in stages_of(context, settings.HmsvmSettings):
-        if not isinstance(criterion.loss, settings.CostLoss):
+    """`cost` names one label, and pairs of its states."""
+    for stage, key, cost in _costs(context):
+        if not isinstance(cost, settings.CostLoss):
             continue
-        at = stage.place("loss")
-        if len(criterion.loss.labels) != 1:
+        at = stage.place(key)
+        if len(cost.labels) != 1:
             message = "`cost` takes one label, then texts of a gold state, a predicted state and a number"
             remedy = f'for example `cost({next(iter(context.names("label")), "LABEL")}, "A B 2")`'
             yield context.complaint("bad-argument", message, at, help=remedy)
             continue
-        declared = context.states(criterion.loss.labels[0])
-        found = {state for text in criterion.loss.costs for state in text.split()[:2]} - {"*"}
+        declared = context.states(cost.labels[0])
+        found = {state for text in cost.costs for state in text.split()[:2]} - {"*"}
         try:
-            settings.state_costs(criterion.loss, declared if declared is not None else sorted(found))
+            settings.state_costs(cost, declared if declared is not None else sorted(found))
         except ValueError as error:
-            message = f'`"{error}"` is no pair of states of `{criterion.loss.labels[0]}` and what it costs'
+            message = f'`"{error}"` is no pair of states of `{cost.labels[0]}` and what it costs'
             remedy = 'write `"GOLD PREDICTED NUMBER"`, the number from 0 to 1e6, with `*` for any state'
-            yield context.complaint("bad-argument", message, at, "in this loss", remedy)
+            yield context.complaint("bad-argument", message, at, f"in this {key}", remedy)
 
 
 def exact_decoding(context: Context) -> Iterator[Diagnostic]:
-    """`slack = labelling` lists labellings, and `loss = segments` follows segments, by exact inference."""
-    for stage, criterion in stages_of(context, settings.HmsvmSettings):
+    """`slack = labelling` lists labellings, and costs of segments follow these, by exact inference. Iterative scaling
+    has no scores without weights, as costs are.
+    """
+    for stage in stage_views(context):
+        criterion = stage.settings.criterion
         method, at = stage.inference
-        if method not in settings.INFERENCE or method in EXACT:
-            continue
-        for key, asked, what, remedy in (
-            ("slack", criterion.slack == "labelling", "`slack = labelling` lists the best labellings",
-             "`slack = sequence`"),
-            ("loss", isinstance(criterion.loss, settings.SegmentsLoss),
-             "`loss = segments` follows segments from end to end", "`loss = hamming`"),
-        ):  # fmt: skip
-            if asked:
-                message = f"{what}, which `exact` does and `{method}` does not"
-                others = [(stage.place(key), "asked for here")]
-                remedy = f"write `infer = exact` in the stage, or {remedy}"
-                yield context.complaint("needs-exact", message, at, "not exact", remedy, others)
+        asked = []
+        if isinstance(criterion, settings.HmsvmSettings) and criterion.slack == "labelling":
+            asked.append(("slack", "`slack = labelling` lists the best labellings", "`slack = sequence`"))
+        keys = {key for one, key, cost in _costs(context) if one is stage and isinstance(cost, settings.SegmentsLoss)}
+        for key in keys:
+            asked.append((key, f"`{key} = segments` follows segments from end to end", f"`{key} = hamming`"))
+        for key, what, remedy in asked if method in settings.INFERENCE and method not in EXACT else ():
+            message = f"{what}, which `exact` does and `{method}` does not"
+            others = [(stage.place(key), "asked for here")]
+            remedy = f"write `infer = exact` in the stage, or {remedy}"
+            yield context.complaint("needs-exact", message, at, "not exact", remedy, others)
+        if stage.optimizer == "iis" and isinstance(criterion, settings.LikelihoodSettings) and criterion.cost:
+            message = "`iis` scales features that have weights, and costs are scores without one"
+            others = [(stage.place("cost"), "the cost")]
+            at = stage.place("optimizer")
+            yield context.complaint("cannot-scale", message, at, "not with costs", "train by `lbfgs`", others)
 
 
 def slacks(context: Context) -> Iterator[Diagnostic]:
@@ -372,7 +401,9 @@ def idle_division(context: Context) -> Iterator[Diagnostic]:
 RULES: tuple[Rule, ...] = (mce_labels, mce_settings, single_sentences, unread_labels)
 
 
-MARGIN_RULES: tuple[Rule, ...] = (margin_labels, pair_costs, exact_decoding, slacks, kernels, what_follows, countable)
+MARGIN_RULES: tuple[Rule, ...] = (
+    cost_labels, sums_of_costs, pair_costs, exact_decoding, slacks, kernels, what_follows, countable,
+)  # fmt: skip
 
 
 RISK_RULES: tuple[Rule, ...] = (voting, all_wrong_labellings, hidden_labels, idle_division)

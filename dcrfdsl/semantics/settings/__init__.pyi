@@ -16,17 +16,21 @@ from .infer_settings import (
     PrunedSettings as PrunedSettings,
 )
 from .loss_settings import (
+    COSTS as COSTS,
     KERNELS as KERNELS,
     LOSSES as LOSSES,
     MARGIN_LOSSES as MARGIN_LOSSES,
     SMOOTHINGS as SMOOTHINGS,
     CostLoss as CostLoss,
+    CostSettings as CostSettings,
     HmsvmSettings as HmsvmSettings,
     LabelLoss as LabelLoss,
     MceSettings as MceSettings,
     MeasureLoss as MeasureLoss,
     SegmentsLoss as SegmentsLoss,
     SequenceLoss as SequenceLoss,
+    SumLoss as SumLoss,
+    cost_parts as cost_parts,
     state_costs as state_costs,
 )
 from .method_settings import (

@@ -42,6 +42,7 @@ _SAME: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("earlystopping", "niternochange", "patience"), ("patience",)),
     **dict.fromkeys(("seed", "randomstate", "randomseed"), ("seed",)),
     **dict.fromkeys(("nrestarts", "ninit"), ("restarts",)),
+    **dict.fromkeys(("loss", "costs", "margin"), ("cost",)),
 }  # fmt: skip
 
 # The weights of ‖λ‖₁ and ‖λ‖² that a number stands for.

@@ -1,7 +1,8 @@
 """Settings of `mce` and `hmsvm`: the errors that their losses count, smoothing functions, observation kernels.
 
-Sources: Suzuki, McDermott & Isozaki 2006 (minimum classification error); Altun & Hofmann 2003 §5 (the hidden Markov
-SVM). Not here: the computations (`criteria.mce`, `criteria.margin_objective`).
+Costs of wrong labels are those of `hmsvm` and of the likelihood. Sources: Suzuki, McDermott & Isozaki 2006 (minimum
+classification error); Altun & Hofmann 2003 §5 (the hidden Markov SVM). Not here: the computations (`criteria.mce`,
+`criteria.label_costs`, `criteria.margin_objective`).
 """
 
 from __future__ import annotations
@@ -212,23 +213,32 @@ class ZeroOneLoss(MethodSettings):
     example = "train hmsvm(loss = zero_one)"
 
 
-class HammingLoss(MethodSettings):
+class CostSettings(MethodSettings):
+    """Base of what wrong labels cost, a sum over their places."""
+
+    scale: float = setting(1.0, "what all of it is multiplied by", unit="times", ge=0, le=LONGEST)
+
+
+class HammingLoss(CostSettings):
     """A wrong labelling costs as much as it has wrong states."""
 
     method = "hamming"
+    source = "margin rescaling, Taskar et al. 2003; softmax-margin, Gimpel & Smith 2010"
     example = "train hmsvm(loss = hamming(chunk))"
+    written_out = "train likelihood(cost = hamming(chunk, scale = 2))"
     names = "labels"
     labels: tuple[str, ...] = setting((), "the labels that count; by default all")
 
 
-class CostLoss(MethodSettings):
+class CostLoss(CostSettings):
     """A wrong labelling costs the sum over its wrong states: texts `"GOLD PREDICTED NUMBER"` for some pairs of states,
     `*` for any state. Of several texts for a pair the last one holds.
     """
 
     method = "cost"
-    source = "Tsochantaridis et al. 2005, margin rescaling"
+    source = "margin rescaling, Tsochantaridis et al. 2005; softmax-margin, Gimpel & Smith 2010"
     example = 'train hmsvm(loss = cost(chunk, "B-NP O 3", "* I-NP 0.5", others = 1))'
+    written_out = 'train likelihood(cost = cost(chunk, "B-NP O 3", "I-NP O 3", others = 0, scale = 0.5))'
     names = "labels"
     texts = "costs"
     labels: tuple[str, ...] = setting((), "the label")
@@ -238,16 +248,48 @@ class CostLoss(MethodSettings):
     others: float = setting(1.0, "what other wrong states cost", unit="per state", ge=0, le=LONGEST)
 
 
-class SegmentsLoss(MethodSettings):
-    """A wrong labelling costs 1 for each gold segment that it does not have, and 1 for each of its segments that is not
-    a gold one: FN + FP. A segment with a wrong end, or of a wrong type, costs 2. Needs `exact`.
+class SegmentsLoss(CostSettings):
+    """A wrong labelling costs something for each gold segment that it does not have, and for each of its segments that
+    is not a gold one: missed · FN + false · FP. A segment with a wrong end, or of a wrong type, costs both. Needs
+    `exact`.
     """
 
     method = "segments"
-    source = "Tsochantaridis et al. 2005, margin rescaling; counts of Suzuki 2006, §4"
+    source = "margin rescaling, Tsochantaridis et al. 2005; counts of Suzuki 2006, §4"
     example = "train hmsvm(loss = segments(chunk))"
+    written_out = "train likelihood(cost = segments(chunk, missed = 3, false = 0.5, scale = 2))"
     names = "labels"
     labels: tuple[str, ...] = setting((), "the labels whose segments count, one or more")
+    missed: float = setting(1.0, "what a gold segment costs that is missed", unit="per segment", ge=0, le=LONGEST)
+    false: float = setting(1.0, "what a false segment costs", unit="per segment", ge=0, le=LONGEST)
+
+
+COST_PARTS: Table[type[MethodSettings]] = Table(
+    "cost", {s.method: s for s in (HammingLoss, CostLoss, SegmentsLoss)}, {"label": "hamming", "fscore": "segments"}
+)
+
+
+class SumLoss(CostSettings):
+    """The sum of several costs, as of several labels."""
+
+    method = "sum"
+    example = "train hmsvm(loss = sum(hamming(chunk), segments(chunk)))"
+    written_out = 'train likelihood(cost = sum(cost(chunk, "* O 3"), segments(chunk, missed = 3), scale = 0.5))'
+    names = "costs"
+    methods = {"costs": COST_PARTS}
+    costs: tuple[CostSettings, ...] = setting((), "the costs that are added")
+
+
+COSTS: Table[type[MethodSettings]] = Table(
+    "cost", {**COST_PARTS, SumLoss.method: SumLoss}, {"label": "hamming", "fscore": "segments"}
+)
+
+
+def cost_parts(cost: MethodSettings | None) -> tuple[CostSettings, ...]:
+    """The costs that make up one, each by itself; nothing of a loss that is no sum over places."""
+    if isinstance(cost, SumLoss):
+        return cost.costs
+    return (cost,) if isinstance(cost, CostSettings) else ()
 
 
 def state_costs(settings: CostLoss, states: Sequence[str]) -> list[list[float]]:
@@ -280,7 +322,7 @@ KERNELS: Table[type[MethodSettings]] = Table(
 )
 MARGIN_LOSSES: Table[type[MethodSettings]] = Table(
     "loss of a margin",
-    {s.method: s for s in (ZeroOneLoss, HammingLoss, CostLoss, SegmentsLoss)},
+    {ZeroOneLoss.method: ZeroOneLoss, **COSTS},
     {"label": "hamming", "sequence": "zero_one", "zero-one": "zero_one"},
 )
 

@@ -50,7 +50,7 @@ class MethodSettings(Frozen):
     source: ClassVar[str] = ""
     example: ClassVar[str] = ""
     written_out: ClassVar[str] = ""
-    names: ClassVar[str] = ""  # the field that unnamed arguments go to: names of pieces, for example
+    names: ClassVar[str] = ""  # the field that unnamed arguments go to: names of pieces, or methods if `methods` has it
     texts: ClassVar[str] = ""  # the field that unnamed texts go to
     positional: ClassVar[tuple[str, ...]] = ()  # fields whose values may be given by their place
     methods: ClassVar[Mapping[str, Table[type[MethodSettings]]]] = {}  # fields whose values are methods of a table
@@ -62,8 +62,8 @@ class CriterionSettings(MethodSettings):
     """Base of criteria.
 
     offers: what an optimizer can ask of it; empty if the criterion has a solver of its own, which `auto` selects.
-    takes_prior: whether a penalty is part of the objective.   margin: whether training only compares scores, so that
-    exp g(y) / Z is no probability until it is calibrated.   decode: the rule that decodes its models if neither the
+    takes_prior: whether a penalty is part of the objective.   margin: whether training only compares scores.
+    decode: the rule that decodes its models if neither the
     stage nor the `decode` statement names one.
     """
 
@@ -71,6 +71,11 @@ class CriterionSettings(MethodSettings):
     takes_prior: ClassVar[bool] = True
     margin: ClassVar[bool] = False
     decode: ClassVar[str | None] = None
+
+    @property
+    def is_biased(self) -> bool:
+        """Whether exp g(y) / Z is no probability until it is calibrated."""
+        return self.margin
 
     @property
     def ease(self) -> float:

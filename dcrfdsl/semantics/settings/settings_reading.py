@@ -137,7 +137,14 @@ class _Reader:
         settings = self._entry(table, call)
         if settings is None:
             return None
-        names = {settings.names: self._names(call, settings.texts)} if settings.names else {}
+        names: dict[str, Any] = {}
+        if settings.names in settings.methods:
+            inner = [one for one in call.arguments if one.name is None]
+            names[settings.names] = tuple(self.value_method(settings.methods[settings.names], one) for one in inner)
+            if None in names[settings.names]:
+                return None
+        elif settings.names:
+            names[settings.names] = self._names(call, settings.texts)
         if settings.texts:
             names[settings.texts] = unnamed_texts(call)
         return self._fill(settings, call, self._written(call, settings), table, already_read=names)

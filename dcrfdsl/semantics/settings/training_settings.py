@@ -19,7 +19,7 @@ from pydantic import Field, model_validator
 from ...foundation import Table
 from ...syntax import CallSpec, nodes as ex
 from ..schema import ModelSpec
-from .loss_settings import HmsvmSettings, MceSettings
+from .loss_settings import COSTS, HmsvmSettings, MceSettings
 from .method_settings import (
     LARGEST,
     LEAST,
@@ -91,13 +91,27 @@ CASES: Table[type[MethodSettings]] = Table(
 
 
 class LikelihoodSettings(CriterionSettings):
-    """−log p(y|x), summed over sequences: what a CRF is trained by. What is not labelled is summed out."""
+    """−log p(y|x), summed over sequences: what a CRF is trained by. What is not labelled is summed out. With a `cost`,
+    log Σ exp(g(y) + cost(y)) − g(y*): the score of each wrong labelling is raised by what it costs.
+    """
 
     method = "likelihood"
-    source = "Sutton 2004, eq. 7"
+    source = "Sutton 2004, eq. 7; with a cost Gimpel & Smith 2010 (softmax-margin)"
     example = "train likelihood: prior = gaussian(variance = 10)"
-    written_out = "train likelihood: prior = gaussian(variance = 5), keep = 1000"
+    written_out = (
+        "train likelihood: prior = gaussian(variance = 5), keep = 1000\n"
+        'train likelihood as recall: cost = cost(chunk, "B-NP O 3", "I-NP O 3")'
+    )
     offers = ("gradient", "sequences", "counts")
+    methods = {"cost": COSTS}
+    cost: MethodSettings | None = setting(
+        None, "what wrong labels cost, so that errors which cost more become rarer; probabilities then lean away from "
+        "what costs much, and labels that are not known cost nothing"
+    )  # fmt: skip
+
+    @property
+    def is_biased(self) -> bool:
+        return self.cost is not None
 
 
 class PieceSettings(CriterionSettings):
