@@ -170,7 +170,7 @@ class _ContextReader:
 KIND_OF_KEY: Mapping[str, tuple[str, ...]] = {
     "prior": ("prior",), "optimizer": ("optimizer",), "infer": ("inference method",), "decode": ("decoding rule",),
     "importance": ("kind of importance",), "smoothing": ("smoothing function",), "nota": ("set of cases for `nota`",),
-    "loss": ("loss", "loss of a margin"), "cost": ("loss of a margin",), "kernel": ("observation kernel",),
+    "loss": ("loss", "cost of wrong labels"), "cost": ("cost of wrong labels",), "kernel": ("observation kernel",),
 }  # fmt: skip
 KIND_OF_KEYWORD: Mapping[str, tuple[str, ...]] = {
     "data": ("data format",), "infer": ("inference method",), "decode": ("decoding rule",),

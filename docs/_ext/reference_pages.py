@@ -56,7 +56,7 @@ PAGES: dict[str, Page] = {
         "importance. The settings of "
         "every stage are those of the statement [`train`](statements.md#train).",
         (
-            "training criterion", "loss", "smoothing function", "loss of a margin", "observation kernel",
+            "training criterion", "loss", "smoothing function", "cost of wrong labels", "observation kernel",
             "set of cases for `nota`", "kind of importance",
         ),
     ),
@@ -75,7 +75,7 @@ PLURALS = {
     "column type": "Column types", "domain": "Domains", "inference method": "Inference methods",
     "decoding rule": "Decoding rules", "training criterion": "Criteria", "loss": "Losses of `mce`",
     "smoothing function": "Smoothing functions of `mce`",
-    "loss of a margin": "Losses of `hmsvm`, and costs in `likelihood`",
+    "cost of wrong labels": "Losses of `hmsvm`, and costs in `likelihood`",
     "observation kernel": "Observation kernels of `hmsvm`", "set of cases for `nota`": "Cases of `nota`",
     "kind of importance": "What `importance` names",
     "prior": "Priors", "optimizer": "Optimizers", "metric": "Metrics", "search range": "Search ranges",

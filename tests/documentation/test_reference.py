@@ -49,12 +49,15 @@ def names_of(kind: str) -> set[str]:
     return {entry.name for entry in ENTRIES if entry.kind == kind}
 
 
-def method_tables() -> dict[str, Table[type]]:
-    """The tables of all modules of settings."""
+def method_tables() -> dict[str, dict[str, type]]:
+    """The tables of all modules of settings; those of one kind together."""
     room = "dcrfdsl.semantics.settings"
     names = [module.name for module in pkgutil.iter_modules(importlib.import_module(room).__path__)]
     found = [vars(importlib.import_module(f"{room}.{name}")).values() for name in names]
-    return {table.kind: table for values in found for table in values if isinstance(table, Table)}
+    tables: dict[str, dict[str, type]] = {}
+    for table in (table for values in found for table in values if isinstance(table, Table)):
+        tables.setdefault(table.kind, {}).update(table)
+    return tables
 
 
 # nothing is left out --------------------------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ from dcrfdsl.semantics.resolve.resolution import load_text
 
 STAGES = {
     "likelihood": "likelihood: importance = size",
+    "costs": "likelihood: importance = size, cost = sum(hamming, segments(y, missed = 2))",
     "tokens": "pseudolikelihood: importance = tokens(size)",
     "states": 'marginal: importance = states(y, "O 0.5", "B-X 2")',
     "labels": "mce: loss = label(y), importance = tokens(size)",

@@ -149,6 +149,8 @@ def _facts(name: str, kind: type[settings.MethodSettings]) -> str:
             f"`{other}`" for other, able in settings.OPTIMIZERS.items() if kind().shape in able.treats
         )
         return f"Optimizers that treat it with these defaults: {optimizers}."
+    if issubclass(kind, settings.CostSettings):
+        return "A `loss` of `hmsvm`, and a `cost` of `likelihood`."
     if not kind.gives_log_z:
         return "It does not estimate log Z, so `train` refuses it."
     return ""

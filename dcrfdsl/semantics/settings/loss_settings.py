@@ -264,8 +264,9 @@ class SegmentsLoss(CostSettings):
     false: float = setting(1.0, "what a false segment costs", unit="per segment", ge=0, le=LONGEST)
 
 
+_COST = "cost of wrong labels"
 COST_PARTS: Table[type[MethodSettings]] = Table(
-    "cost", {s.method: s for s in (HammingLoss, CostLoss, SegmentsLoss)}, {"label": "hamming", "fscore": "segments"}
+    _COST, {s.method: s for s in (HammingLoss, CostLoss, SegmentsLoss)}, {"label": "hamming", "fscore": "segments"}
 )
 
 
@@ -281,7 +282,7 @@ class SumLoss(CostSettings):
 
 
 COSTS: Table[type[MethodSettings]] = Table(
-    "cost", {**COST_PARTS, SumLoss.method: SumLoss}, {"label": "hamming", "fscore": "segments"}
+    _COST, {**COST_PARTS, SumLoss.method: SumLoss}, {"label": "hamming", "fscore": "segments"}
 )
 
 
@@ -321,7 +322,7 @@ KERNELS: Table[type[MethodSettings]] = Table(
     {"polynomial": "poly", "gaussian": "rbf", "gauss": "rbf"},
 )
 MARGIN_LOSSES: Table[type[MethodSettings]] = Table(
-    "loss of a margin",
+    _COST,
     {ZeroOneLoss.method: ZeroOneLoss, **COSTS},
     {"label": "hamming", "sequence": "zero_one", "zero-one": "zero_one"},
 )
