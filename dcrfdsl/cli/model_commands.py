@@ -132,6 +132,8 @@ def _describe(trained: TrainedModel, talk: Talk) -> None:
         talk(record.start.description)
     for note in training_notes(trained):
         talk(note)
+    for name, (shift, unit) in trained.extractor.scales.items():
+        talk(f"{name} is (the number - {shift:.6g}) / {unit:.6g}" if shift else f"{name} is the number / {unit:.6g}")
     talk()
 
 

@@ -12,7 +12,20 @@ from typing import Any
 
 from ..features import Factor, arguments_of, condition_text, fixed_condition, kind_of, leaves, moved, term_text
 from ..foundation import data_error
-from ..semantics import FUNCTIONS, Bins, Connectives, ModelSpec, Observed, bin_names, bind, fold, read_bins, tests_gap
+from ..semantics import (
+    FUNCTIONS,
+    Bins,
+    Connectives,
+    ModelSpec,
+    Observed,
+    bin_names,
+    bind,
+    fold,
+    gives_number,
+    read_bins,
+    reads_window,
+    tests_gap,
+)
 from ..syntax import NUMERIC, nodes as ex
 from .python_patterns import backtracks, python_pattern
 from .standalone import is_weighted
@@ -22,18 +35,18 @@ CONNECTIVES: Connectives[Node] = Connectives(
     lambda inner: ["not", inner], lambda parts: ["and", *parts], lambda parts: ["or", *parts]
 )
 # Functions that give one text for each of theirs.
-ONE_TEXT = ("lower", "shape", "length", "lookup", "extract", "exact_length", "bin")
+ONE_TEXT = ("lower", "shape", "length", "lookup", "extract", "exact_length", "bin", "scaled")
 
 
 @dataclass
 class NodeWriter:
     """Writes nodes, and collects what they name. leaves: what is read, without its place.
 
-    slow: patterns that may take Python long.   bins: the edges of bins that were learned, by term.
+    slow: patterns that may take Python long.   learned: edges of bins, means and spreads, by term.
     """
 
     spec: ModelSpec
-    bins: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    learned: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     leaves: list[Node] = field(default_factory=list)
     lexicons: dict[str, None] = field(default_factory=dict)
     slow: dict[str, None] = field(default_factory=dict)
@@ -50,8 +63,10 @@ class NodeWriter:
         leaf = next(leaves(self.spec, condition))[0]
         kind = kind_of(self.spec, condition, {})
         if kind == "number":
-            assert isinstance(condition, ex.Reference)
-            return ["number", condition.name, factor.component]
+            if isinstance(condition, ex.Reference):
+                return ["number", condition.name, factor.component]
+            assert isinstance(condition, ex.Apply)
+            return ["value", self.leaf(leaf), self.term(condition)]
         if kind == "test":
             return ["test", self.leaf(leaf), self.test(condition)]
         assert isinstance(condition, ex.Reference | ex.Apply)
@@ -109,7 +124,7 @@ class NodeWriter:
             case ex.Matches(term=term, regex=regex) | ex.Has(term=term, regex=regex):
                 return [condition.kind, self.term(term), self._pattern(regex)]
             case ex.Is(negated=negated) if tests_gap(self.spec, condition):
-                return _negated(["missing"], negated)
+                return _negated(["missing", self._number(condition.term)], negated)
             case ex.Is(term=term, state=state, negated=negated):
                 return _negated(["in", self.term(term), [state]], negated)
             case ex.InSet(term=term, states=states, negated=negated):
@@ -160,6 +175,11 @@ class NodeWriter:
             column = self.spec.column(leaf.name)
             kind = "numbers" if column is not None and column.type.name in NUMERIC else "column"
             return [leaf.name] if column is None else [kind, leaf.name]
+        if reads_window(leaf):
+            read = leaf.arguments[0].value
+            assert isinstance(read, ex.Reference | ex.Apply) and isinstance(read.place, ex.Window)
+            base, inner, _ = self._side(read.model_copy(update={"place": ex.At(offset=0)}))
+            return ["window", leaf.function, read.place.first, read.place.last, self.leaf(inner), self._number(base)]
         bound, _ = bind(FUNCTIONS["span"], leaf.arguments, self.spec.settled)
         term, lexicon = bound["term"], bound["lexicon"]
         assert isinstance(term, ex.Reference | ex.Apply) and isinstance(lexicon, ex.Reference)
@@ -173,15 +193,17 @@ class NodeWriter:
             column = self.spec.column(term.name)
             bags = ("bag", "weighted_bag")
             return [column.type.name] if column is not None and column.type.name in bags else ["column"]
-        if term.function == "span":
+        if term.function == "span" or reads_window(term):
             return ["column"]
         subject = term.arguments[0].value
         assert isinstance(subject, ex.Reference | ex.Apply)
         if term.function == "bin":
             bins = read_bins(term, self.spec.settled)
             assert isinstance(bins, Bins)
-            edges = bins.edges if bins.count is None else self.bins[term_text(term)]
+            edges = bins.edges if bins.count is None else self.learned[term_text(term)]
             return ["bin", list(edges), list(bin_names(edges)), self._number(subject)]
+        if gives_number(term):
+            return ["scaled", *self.learned[term_text(term)], self._number(subject)]
         inner = self.term(subject)
         if any(lexicon.name == term.function for lexicon in self.spec.lexicons):
             self.lexicons[term.function] = None

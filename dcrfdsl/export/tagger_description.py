@@ -60,7 +60,7 @@ class _Writer:
 
     def __post_init__(self) -> None:
         self.learned: FeatureExtractor = self.model.extractor
-        self.nodes = NodeWriter(self.model.spec, bins=self.model.extractor.bins)
+        self.nodes = NodeWriter(self.model.spec, learned=self.model.extractor.learned)
         self.atoms: list[Any] = []
         self.atom_of: dict[str, int] = {}
         self.vocabulary_of: dict[str, int] = {}
@@ -191,7 +191,7 @@ class _Writer:
         """
         kind = self.atoms[self._atom(factor)][0]
         if kind not in ("texts", "bag"):
-            return codes, int(kind != "number")
+            return codes, int(kind not in ("number", "value"))
         texts, kept = self.vocabularies[factor.atom]
         size = len(self.learned.vocabularies.by_name[factor.atom])
         inside = np.searchsorted(kept, codes)

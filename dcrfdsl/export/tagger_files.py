@@ -130,6 +130,7 @@ Its {num_weights:,} weights of features are in `{stem}.npz`, which must lie besi
 # In an order in which each needs only those before it.
 MODULES = (
     "features/values/text_functions.py",
+    "features/values/window_statistics.py",
     *(
         f"export/standalone/tagger_{topic}.py"
         for topic in ("texts", "tokens", "sentences", "features", "elimination", "model", "lines", "command")

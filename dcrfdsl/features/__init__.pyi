@@ -29,6 +29,7 @@ from .values.lexicon_matches import (
     lexicons_of as lexicons_of,
 )
 from .values.lexicons import Lexicon as Lexicon, Lexicons as Lexicons, load_lexicons as load_lexicons
+from .values.number_values import NumberMoments as NumberMoments, learned_terms as learned_terms
 from .values.state_views import (
     ViewMap as ViewMap,
     own_functions as own_functions,
@@ -49,3 +50,4 @@ from .values.user_functions import (
     registered_features as registered_features,
 )
 from .values.value_functions import arguments_of as arguments_of
+from .values.window_statistics import in_windows as in_windows

@@ -110,7 +110,7 @@ class FeaturesRecord(BaseModel, extra="forbid"):
     lexicons: list[Any]
     registered: dict[str, Literal["value", "test", "number", "weights"]]
     registered_texts: dict[str, str] = {}  # hashes of the user's functions at training; none in older files
-    bins: dict[str, list[float]] = {}  # the edges of each `bin` that are quantiles; none in older files
+    learned: dict[str, list[float]] = Field(default={}, alias="bins")  # the key in files; none in older ones
     observation_kernels: list[ObservationKernelRecord] = Field(default=[], alias="likenesses")  # the key in files
 
 

@@ -37,6 +37,7 @@ from .plan import (
     fixed_condition,
     leaves,
     moved,
+    term_text,
 )
 from .relation_instances import Pairs, relate
 from .row_assembly import Spread, extracted_rows, extracted_sentence, has_values, in_turn, learned_rows
@@ -46,10 +47,10 @@ from .values import (
     CorpusValues,
     Lexicons,
     RegisteredFeature,
-    checked_bins,
+    checked_learned,
     given_scores,
+    learned_terms,
     observed_codes,
-    quantile_bins,
 )
 
 # functions that conditions read ---------------------------------------------------------------------------------------
@@ -102,7 +103,7 @@ class FeatureExtractor:
     alphabets: of each feature set.   vocabularies: text → code, by `Factor.atom`.
     functions: those of the user that are loaded, by name.   kinds: what each gives that the features call.
     function_texts: the hashes of these in training; by default as they are now.
-    bins: the edges of bins that were learned.   conjunctions: of each set; by default none.
+    learned: edges of bins, means and spreads, by term.   conjunctions: of each set; by default none.
     """
 
     spec: ModelSpec
@@ -112,7 +113,7 @@ class FeatureExtractor:
     lexicons: Lexicons
     functions: Mapping[str, RegisteredFeature]
     kinds: Mapping[str, str]
-    bins: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    learned: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     function_texts: Mapping[str, str] | None = None
     conjunctions: tuple[Conjunctions, ...] = ()
     observation_kernels: tuple[ObservationKernel, ...] = ()
@@ -160,7 +161,7 @@ class FeatureExtractor:
         expansion = expand(spec)
         values = CorpusValues(spec, corpus, resources, registered or {}, {})
         atoms = CorpusAtoms(values, {}, learning=True)
-        for term in quantile_bins(spec):
+        for term in learned_terms(spec):
             values.evaluate(term)
         alphabets, rows = [], []
         for plan in expansion.sets:
@@ -176,7 +177,7 @@ class FeatureExtractor:
         learn_condition_kinds(values)
         vocabularies = Vocabularies(atoms.vocabularies)
         extractor = cls(
-            spec, expansion, tuple(alphabets), vocabularies, resources, registered or {}, values.kinds, values.bins
+            spec, expansion, tuple(alphabets), vocabularies, resources, registered or {}, values.kinds, values.learned
         )
         return extractor, tuple(rows)
 
@@ -185,7 +186,7 @@ class FeatureExtractor:
         return self._extracted(self._values(corpus))
 
     def _values(self, corpus: Corpus) -> CorpusValues:
-        return CorpusValues(self.spec, corpus, self.lexicons, self.functions, dict(self.kinds), dict(self.bins))
+        return CorpusValues(self.spec, corpus, self.lexicons, self.functions, dict(self.kinds), dict(self.learned))
 
     def _extracted(self, values: CorpusValues) -> tuple[FeatureRows, ...]:
         atoms, texts = CorpusAtoms(values, self.vocabularies.by_name, learning=False), texts_of(values.corpus)
@@ -231,6 +232,12 @@ class FeatureExtractor:
     def registered(self) -> dict[str, RegisteredFeature]:
         """The functions of the user that the features call, by name."""
         return {name: self.functions[name] for name in self.kinds}
+
+    @property
+    def scales(self) -> dict[str, tuple[float, ...]]:
+        """What numbers are less and divided by in `standardize` and `scale`, by term."""
+        terms = (term for term in learned_terms(self.spec) if term.function != "bin")
+        return {name: self.learned[name] for name in map(term_text, terms)}
 
     @property
     def changed_functions(self) -> list[str]:
@@ -390,7 +397,7 @@ class FeatureExtractor:
             "lexicons": self.lexicons.metadata(),
             "registered": dict(self.kinds),
             **({"registered_texts": texts} if texts else {}),
-            "bins": {name: list(edges) for name, edges in self.bins.items()},
+            "bins": {name: list(edges) for name, edges in self.learned.items()},
             "likenesses": kernel_metadata(self.observation_kernels),
         }
 
@@ -423,12 +430,12 @@ class FeatureExtractor:
             raise IncompatibleState("the stored lexicons are not those of the template")
         if any(lexicons.by_name[one.name].ignores_case != (one.case == "ignore") for one in spec.lexicons):
             raise IncompatibleState("a stored lexicon differs from the template in whether case counts")
-        bins = checked_bins(spec, stored.bins)
+        learned = checked_learned(spec, stored.learned)
         conjunctions = restored_conjunctions([alphabet.num_features for alphabet in alphabets], arrays)
         counts = [one.num_features for one in conjunctions]
         kernels = restored_kernels(arrays, stored.observation_kernels, expansion.set_of_clique, counts)
         texts = {name: text for name, text in stored.registered_texts.items() if name in stored.registered}
         return cls(
             spec, expansion, tuple(alphabets), Vocabularies.restore(arrays, stored.vocabularies), lexicons,
-            registered or {}, stored.registered, bins, texts, tuple(conjunctions), kernels,
+            registered or {}, stored.registered, learned, texts, tuple(conjunctions), kernels,
         )  # fmt: skip

@@ -1,5 +1,6 @@
 """Features learned from a corpus in parts, with the same result as `FeatureExtractor.learn` on the whole of it.
 
+    moments  each part -> those of its numbers      joined: mean and spread of `standardize`
     survey   each part -> its vocabularies          joined in order of parts
     count    each part -> its keys and their counts  joined in order of parts
     lock     joined keys -> alphabet -> extractor, whose `extract` gives the rows of each part
@@ -13,7 +14,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
 from itertools import chain
+from operator import add
 
 import numpy as np
 
@@ -24,9 +27,9 @@ from .alphabet_storage import Vocabularies
 from .atoms import BlockReader, CorpusAtoms, Vocabulary
 from .extract import FeatureExtractor, learn_condition_kinds
 from .feature_alphabet import TemplateCounter, lock
-from .plan import Expansion, FeatureSetPlan, condition_text, expand
+from .plan import Expansion, FeatureSetPlan, condition_text, expand, term_text
 from .row_assembly import Spread, blocks_of, counted_block, counters_of, in_turn
-from .values import CorpusValues, Lexicons, RegisteredFeature, quantile_bins
+from .values import CorpusValues, Lexicons, NumberMoments, RegisteredFeature, learned_terms
 
 
 @dataclass(frozen=True)
@@ -70,24 +73,39 @@ def join_surveys(surveys: Iterable[FeatureSurvey]) -> FeatureSurvey:
 
 @dataclass(eq=False)
 class PartLearner:
-    """Learns the features of a specification from parts of a corpus.   registered: the user's functions by name."""
+    """Learns the features of a specification from parts of a corpus.   registered: the user's functions by name.
+
+    learned: what numbers are less and divided by, by term, see `scales`.
+    """
 
     spec: ModelSpec
     lexicons: Lexicons
     registered: Mapping[str, RegisteredFeature]
+    learned: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     _expansion: Expansion = field(init=False)
 
     def __post_init__(self) -> None:
-        for term in quantile_bins(self.spec):
+        for term in (term for term in learned_terms(self.spec) if term.function == "bin"):
             text = condition_text(term)
             message = f"`{text}` cannot be learned from data in parts: its edges are quantiles of all the data"
             remedy = f"give edges, as in `{text.rpartition(',')[0]}, 18, 30, 65)`"
             raise data_error("cannot-train", message, help=remedy)
         self._expansion = expand(self.spec)
 
+    def moments(self, part: Corpus) -> list[NumberMoments]:
+        """Of each number that is brought to scale."""
+        values = CorpusValues(self.spec, part, self.lexicons, self.registered, {})
+        return [values.moments(term) for term in learned_terms(self.spec)]
+
+    def scales(self, parts: Iterable[list[NumberMoments]]) -> dict[str, tuple[float, ...]]:
+        """What the `moments` of all parts say of each term."""
+        terms, totals = list(learned_terms(self.spec)), zip(*parts, strict=True)
+        joined = [reduce(add, of_parts) for of_parts in totals]
+        return {term_text(term): total.scale(term) for term, total in zip(terms, joined, strict=True)}
+
     def survey(self, part: Corpus) -> FeatureSurvey:
         """The vocabularies of a part."""
-        values = CorpusValues(self.spec, part, self.lexicons, self.registered, {})
+        values = CorpusValues(self.spec, part, self.lexicons, self.registered, {}, dict(self.learned))
         atoms = CorpusAtoms(values, {}, learning=True)
         for plan in self._expansion.sets:
             for feature in plan.features:
@@ -98,7 +116,7 @@ class PartLearner:
 
     def count(self, part: Corpus, survey: FeatureSurvey, spread: Spread = in_turn) -> list[list[KeyCounts]]:
         """The keys of a part: for each feature set and template.   survey: of the whole corpus."""
-        values = CorpusValues(self.spec, part, self.lexicons, self.registered, dict(survey.kinds))
+        values = CorpusValues(self.spec, part, self.lexicons, self.registered, dict(survey.kinds), dict(self.learned))
         atoms = CorpusAtoms(values, _vocabularies(survey), learning=False)
         return [_counted(plan, atoms, spread) for plan in self._expansion.sets]
 
@@ -117,7 +135,14 @@ class PartLearner:
         ]
         known = Vocabularies(_vocabularies(survey))
         return FeatureExtractor(
-            self.spec, self._expansion, tuple(alphabets), known, self.lexicons, self.registered, survey.kinds
+            self.spec,
+            self._expansion,
+            tuple(alphabets),
+            known,
+            self.lexicons,
+            self.registered,
+            survey.kinds,
+            self.learned,
         )
 
 

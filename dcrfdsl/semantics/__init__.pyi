@@ -90,7 +90,9 @@ from .schema.function_signatures import (
     Bins as Bins,
     bin_names as bin_names,
     bind as bind,
+    gives_number as gives_number,
     read_bins as read_bins,
+    reads_window as reads_window,
 )
 from .schema.missing_values import (
     Reading as Reading,

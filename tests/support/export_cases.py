@@ -37,6 +37,11 @@ FEATURES = (
     "more != 1", "index[1] - index[-1] = 2", "temp < more[1]", "not length(word)[1] <= 2",
     "extract(word, /[0-9]+/)[-1]",
     "(length(word)[-1] > length(word) or first)", "not (temp[1] - temp >= 0.5 and pos is N)", "bin(word, 2) & last",
+    "standardize(more)[-1..1] & pos", "scale(temp)", "mean(more[-2..2])[1]", "standardize(mean(more[-1..3]))",
+    "mean(standardize(more)[-1..1])", "spread(temp[-1..0]) & word", "bin(slope(more[-2..2]), 3)",
+    "change(temp[0..2]) > 0",
+    "max(more[-1..1]) - min(more[-1..1])[1] > 0.5", "bin(standardize(length(word)), -1, 1)", "max(index[1..2])",
+    "standardize(extract(word, /[0-9]+/))", "standardize(more)[-1] = more", "slope(more[-1..1]) is missing & pos",
     "word in anywhere", "span(word, anywhere)[-1..1]", "rank(word) & pos", "not suffix(word, 3) in anywhere",
 )  # fmt: skip
 

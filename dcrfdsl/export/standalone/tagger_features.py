@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .tagger_sentences import TRUE, Codes, Floats, Pads, Sentences, joint_of, moved
+from .tagger_sentences import TRUE, Codes, Floats, Pads, Sentences, joint_of, moved, numbers_in
 from .tagger_texts import Lexicons, Memo, Node, test_of, texts_of, weights_of
 from .tagger_tokens import TaggerError
 
@@ -48,6 +48,17 @@ def _number_atom(node: Node, lexicons: Lexicons, vocabularies: Sequence[Mapping[
     def read(sentences: Sentences, offset: int, pads: Pads) -> NDArray[Any]:
         numbers = sentences.numbers(column, component)
         return moved(np.where(np.isnan(numbers), 0.0, numbers), offset, pads, before=0, after=0)
+
+    return Atom(read, is_number=True)
+
+
+def _value_atom(node: Node, lexicons: Lexicons, vocabularies: Sequence[Mapping[str, int]]) -> Atom:
+    """`["value", leaf, term]`: a number that a function gives, as `number`."""
+    numbers = numbers_in(node[1], node[2], lexicons)
+
+    def read(sentences: Sentences, offset: int, pads: Pads) -> NDArray[Any]:
+        found = numbers(sentences)[None]
+        return moved(np.where(np.isnan(found), 0.0, found), offset, pads, before=0, after=0)
 
     return Atom(read, is_number=True)
 
@@ -129,7 +140,8 @@ def _bag_atom(node: Node, lexicons: Lexicons, vocabularies: Sequence[Mapping[str
 
 
 ATOMS: Mapping[str, Callable[[Node, Lexicons, Sequence[Mapping[str, int]]], Atom]] = {
-    "number": _number_atom, "test": _test_atom, "joint": _joint_atom, "texts": _text_atom, "bag": _bag_atom,
+    "number": _number_atom, "value": _value_atom, "test": _test_atom, "joint": _joint_atom, "texts": _text_atom,
+    "bag": _bag_atom,
 }  # fmt: skip
 
 

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ...features import COMPARISONS, number_of
+from ...features import COMPARISONS, in_windows, number_of
 from .tagger_texts import Lexicons, Memo, Node, test_of, texts_of
 
 Codes: TypeAlias = NDArray[np.int64]
@@ -38,6 +38,7 @@ class Sentences:
     leaves: Sequence[Node]
     lexicons: Lexicons
     read: dict[int, list[Any]] = field(default_factory=dict)
+    arrays: dict[int, Floats] = field(default_factory=dict)
 
     def values(self, leaf: int) -> list[Any]:
         """B · T values of a leaf: a column, `first`, `last`, `index`, or spans of a lexicon (None: in no span)."""
@@ -45,6 +46,13 @@ class Sentences:
             node = self.leaves[leaf]
             self.read[leaf] = LEAVES[node[0]](self, node)
         return self.read[leaf]
+
+    def array(self, leaf: int) -> Floats | None:
+        """The numbers of a leaf, [B, T]; None for one that has texts."""
+        node = self.leaves[leaf]
+        if leaf not in self.arrays and node[0] in ARRAYS:
+            self.arrays[leaf] = ARRAYS[node[0]](self, node)
+        return self.arrays.get(leaf)
 
     def shaped(self, numbers: Iterable[int]) -> Codes:
         """B · T whole numbers as [1, B, T]."""
@@ -108,11 +116,45 @@ def _spans(sentences: Sentences, leaf: Node) -> list[Any]:
 
 NAN = float("nan")  # one object, which a `Memo` finds again
 
+
+def _windows(sentences: Sentences, leaf: Node) -> Floats:
+    """`["window", statistic, first, last, leaf, term]`: see `in_windows`."""
+    _, name, first, last, inner, term = leaf
+    return in_windows(name, numbers_in(inner, term, sentences.lexicons)(sentences), first, last)
+
+
+ARRAYS: Mapping[str, Callable[[Sentences, Node], Floats]] = {
+    "numbers": lambda sentences, leaf: sentences.columns[leaf[1]],
+    "window": _windows,
+}
+
+
+def _plain_numbers(sentences: Sentences, leaf: Node) -> list[Any]:
+    found = sentences.array(sentences.leaves.index(leaf))
+    return [] if found is None else [NAN if number != number else number for number in found.ravel().tolist()]
+
+
+def numbers_in(leaf: int, term: Node, lexicons: Lexicons) -> Callable[[Sentences], Floats]:
+    """The number of a term at each token, [B, T]; NaN for none."""
+    if term[0] == "scaled":
+        inner = numbers_in(leaf, term[-1], lexicons)
+        return lambda sentences: (inner(sentences) - term[1]) / term[2]
+    texts = texts_of(term, lexicons)
+    known = Memo(lambda value: number_of(texts(value)[0]) if texts(value) else NAN, NAN)
+
+    def read(sentences: Sentences) -> Floats:
+        found = sentences.array(leaf) if term == ["column"] else None
+        if found is None:
+            found = np.fromiter(map(known.__getitem__, sentences.values(leaf)), np.float64)
+        return found.reshape(sentences.size, sentences.length)
+
+    return read
+
+
 LEAVES: Mapping[str, Callable[[Sentences, Node], list[Any]]] = {
     "column": lambda sentences, leaf: sentences.columns[leaf[1]],
-    "numbers": lambda sentences, leaf: [
-        NAN if number != number else number for number in sentences.columns[leaf[1]].ravel().tolist()
-    ],
+    "numbers": _plain_numbers,
+    "window": _plain_numbers,
     "index": _positions,
     "first": _positions,
     "last": _positions,
@@ -198,13 +240,10 @@ def _numbers_at(node: Node, lexicons: Lexicons) -> Callable[[Sentences, Pads], F
         left, right = (_numbers_at(side, lexicons) for side in node[1:])
         return lambda sentences, pads: left(sentences, pads) - right(sentences, pads)
     _, leaf, term, offset = node
-    texts = texts_of(term, lexicons)
-    known = Memo(lambda value: number_of(texts(value)[0]) if texts(value) else NAN, NAN)
+    numbers = numbers_in(leaf, term, lexicons)
 
     def read(sentences: Sentences, pads: Pads) -> Floats:
-        numbers = np.fromiter(map(known.__getitem__, sentences.values(leaf)), np.float64)
-        by_token = numbers.reshape(1, sentences.size, sentences.length)
-        out: Floats = moved(by_token, offset, pads, before=NAN, after=NAN)[0]
+        out: Floats = moved(numbers(sentences)[None], offset, pads, before=NAN, after=NAN)[0]
         return out
 
     return read

@@ -17,5 +17,6 @@ from .term_places import (
     reads_sentence as reads_sentence,
     segment_place as segment_place,
     split_offset as split_offset,
+    term_variants as term_variants,
     with_offsets as with_offsets,
 )

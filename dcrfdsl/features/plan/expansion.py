@@ -21,6 +21,7 @@ from ...semantics import (
     MOST_FEATURES,
     ModelSpec,
     gap_of,
+    gives_number,
     has_offset,
     is_of_sentence,
     plain,
@@ -256,6 +257,10 @@ def _with_constants(spec: ModelSpec, condition: ex.Condition) -> ex.Condition:
         return condition.model_copy(update={"right": bound}) if isinstance(bound, ex.Number) else condition
     if not isinstance(condition, ex.Equals):
         return rewritten(condition, lambda part: _with_constants(spec, part))
+    if gives_number(condition.left) or gives_number(condition.right):
+        left, right = sorted((condition.left, condition.right), key=gives_number, reverse=True)
+        compared = ex.Compares(left=left, sign="!=" if condition.negated else "=", right=right)
+        return _with_constants(spec, compared)
     for term, other in ((condition.left, condition.right), (condition.right, condition.left)):
         if isinstance(other, ex.Reference) and _leaf(spec, other) is None:
             settled = spec.settled(other)

@@ -4,6 +4,7 @@
     word[i-1]                 a named position of a relational clique, as an offset: so all code for offsets handles it
     f(word, pos[-1])          a call that reads several values is read at its own place, as a column would be: its
                               arguments keep theirs, counted from there; `f(word[all])` reads a whole sentence
+    mean(temp[-3..3])         so is a statistic of a window, which stays in it
     length, first(word)       of a `segment` statement: its length, and what is read of the tokens of a segment
 
 Not here: groups and constants (`expansion`), which positions are joined (`relation_instances`), values.
@@ -16,7 +17,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...foundation import data_error
-from ...semantics import FUNCTIONS, LENGTH, SEGMENT_FUNCTIONS, children, rewritten, with_children
+from ...semantics import FUNCTIONS, LENGTH, SEGMENT_FUNCTIONS, children, reads_window, rewritten, with_children
 from ...syntax import nodes as ex
 
 # calls of several values ----------------------------------------------------------------------------------------------
@@ -34,7 +35,7 @@ def reads_sentence(value: ex.Value) -> bool:
 def is_joint(term: ex.Apply) -> bool:
     """Whether a call of an expanded condition reads several values together."""
     if term.function in FUNCTIONS or not term.arguments:
-        return False
+        return reads_window(term)
     first, *more = [argument.value for argument in term.arguments]
     return reads_sentence(first) or any(reads_sentence(value) or _is_anchored(value) for value in more)
 

@@ -9,7 +9,11 @@ from .joint_tests import (
     observed_codes as observed_codes,
 )
 from .lexicons import Lexicons as Lexicons
-from .number_values import checked_bins as checked_bins, quantile_bins as quantile_bins
+from .number_values import (
+    NumberMoments as NumberMoments,
+    checked_learned as checked_learned,
+    learned_terms as learned_terms,
+)
 from .row_blocks import Block as Block, PairBlock as PairBlock, cut as cut
 from .user_functions import RegisteredFeature as RegisteredFeature
 from .value_kinds import (

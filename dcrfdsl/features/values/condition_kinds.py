@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ...foundation import IncompatibleState
-from ...semantics import FUNCTIONS, ModelSpec, nodes
+from ...semantics import FUNCTIONS, ModelSpec, gives_number, nodes
 from ...syntax import NUMERIC, Apply, Condition, Reference
 from ..plan import LENGTH_OF_SEGMENT, condition_text, leaves, reads_segment
 from .value_functions import FEATURES
@@ -37,6 +37,8 @@ def kind_of(spec: ModelSpec, condition: Condition, registered: Mapping[str, str]
                 return "value" if registered[name] == "weights" else registered[name]
             if name in FEATURES or name in ("span", "bin") or any(lexicon.name == name for lexicon in spec.lexicons):
                 return "value"
+            if gives_number(condition):
+                return "number"
             raise IncompatibleState(f"nothing says what the function `{name}` gives")
     return "test"
 

@@ -22,11 +22,22 @@ import numpy as np
 
 from ...data import BagColumn, Corpus, InternedColumn, NumericColumn
 from ...foundation import Floats, Ints32, Mask, data_error, parts_of
-from ...semantics import FUNCTIONS, Bins, Connectives, ModelSpec, bind, fold, missing_mark, read_bins
+from ...semantics import (
+    FUNCTIONS,
+    Bins,
+    Connectives,
+    ModelSpec,
+    bind,
+    fold,
+    gives_number,
+    missing_mark,
+    read_bins,
+    reads_window,
+)
 from ...syntax import NUMERIC, nodes as ex
-from ..plan import condition_text, is_joint, leaves, moved, reads_sentence, term_text
+from ..plan import condition_text, is_joint, leaves, moved, reads_sentence, term_text, term_variants
 from .lexicons import Lexicon, Lexicons, span_codes
-from .number_values import binned, numbers_of, quantile_edges
+from .number_values import NumberMoments, binned, numbers_of, quantile_edges, statistic
 from .row_blocks import Block
 from .text_functions import COMPARISONS
 from .user_functions import FunctionCalls, RegisteredFeature, kind_of_result
@@ -217,7 +228,8 @@ TRUTHS: Connectives[Mask] = Connectives(
 @dataclass
 class CorpusValues:
     """Evaluates on one corpus. `kinds` is the kind of each registered function in training: value, test or number;
-    `bins` the edges of each `bin` that are quantiles of the training data. What is not in them is learned here.
+    `learned` the edges of each `bin` that are quantiles of the training data, mean and spread of each `standardize`. What
+    is not in them is learned here.
     """
 
     spec: ModelSpec
@@ -225,7 +237,7 @@ class CorpusValues:
     lexicons: Lexicons
     registered: Mapping[str, RegisteredFeature]
     kinds: dict[str, str]
-    bins: dict[str, tuple[float, ...]] = field(default_factory=dict)
+    learned: dict[str, tuple[float, ...]] = field(default_factory=dict)
     _sources: dict[str, Source] = field(default_factory=dict)
     _terms: dict[str, Values] = field(default_factory=dict)
     _numbers: dict[str, NumericColumn] = field(default_factory=dict)
@@ -270,6 +282,8 @@ class CorpusValues:
 
     def _read(self, leaf: ex.Reference | ex.Apply) -> Source:
         if isinstance(leaf, ex.Apply):
+            if reads_window(leaf):
+                return self._window(leaf)
             return self._span(leaf) if leaf.function == "span" else joint_source(self, leaf)
         if self.spec.column(leaf.name) is None:
             return position_of(leaf.name, self.corpus)
@@ -326,6 +340,19 @@ class CorpusValues:
         codes = span_codes(source.codes, several, self.corpus.sentence_off, entries.entries)
         return Source(codes, ("B", "I"))
 
+    def _window(self, leaf: ex.Apply) -> Source:
+        read = leaf.arguments[0].value
+        assert isinstance(read, ex.Reference | ex.Apply)
+        (inner,) = term_variants(read.model_copy(update={"place": ex.Here()}), 0)
+        numbers, codes = np.unique(statistic(leaf, self.numbers_of_tokens(inner), self.corpus), return_inverse=True)
+        return Source(codes.astype(np.int32), numbers.tolist())
+
+    def numbers_of_tokens(self, quantity: ex.Reference | ex.Apply) -> Floats:
+        """The number of a term at each token, [N], NaN for none."""
+        source = self.source(next(leaves(self.spec, quantity))[0])
+        of_tokens: Floats = np.append(self.numbers_of(quantity, source), np.nan)[source.codes]  # -1 reads the NaN
+        return of_tokens
+
     def _lexicon(self, name: str) -> Lexicon:
         if name not in self.lexicons.by_name:
             raise data_error("unknown-name", f"`{name}` is not a lexicon")
@@ -368,12 +395,17 @@ class CorpusValues:
     def _of(self, term: ex.Apply, source: Source) -> Values:
         if term.function == "span":
             return Texts(list(zip(source.values)))
+        if reads_window(term):
+            return Numbers(np.array(source.values, np.float64))
         if is_joint(term):
             return _gathered(self, term.function, [[result] for result in source.values])
         subject = term.arguments[0].value
         assert isinstance(subject, ex.Reference | ex.Apply)  # `expand` allows nothing else
         if term.function == "bin":
             return Texts(binned(self.numbers_of(subject, source), self._edges(term, subject, source)))
+        if gives_number(term):
+            shift, unit = self._scale(term)
+            return Numbers((self.numbers_of(subject, source) - shift) / unit)
         inner = self._term(subject, source)
         if term.function in FEATURES:
             bound, problems = bind(FUNCTIONS[term.function], term.arguments, self.spec.settled)
@@ -395,9 +427,21 @@ class CorpusValues:
         if bins.count is None:
             return bins.edges
         name = term_text(term)
-        if name not in self.bins:
-            self.bins[name] = quantile_edges(self.numbers_of(subject, source), source.codes, bins.count)
-        return self.bins[name]
+        if name not in self.learned:
+            self.learned[name] = quantile_edges(self.numbers_of(subject, source), source.codes, bins.count)
+        return self.learned[name]
+
+    def moments(self, term: ex.Apply) -> NumberMoments:
+        """Of the number that `standardize` or `scale` is to bring to scale."""
+        subject, source = term.arguments[0].value, self.source(next(leaves(self.spec, term))[0])
+        assert isinstance(subject, ex.Reference | ex.Apply)
+        return NumberMoments.of(self.numbers_of(subject, source), source.codes)
+
+    def _scale(self, term: ex.Apply) -> tuple[float, ...]:
+        name = term_text(term)
+        if name not in self.learned:
+            self.learned[name] = self.moments(term).scale(term)
+        return self.learned[name]
 
     def _mapped(
         self, subject: ex.Reference | ex.Apply, inner: Values, function: Callable[[str], tuple[str, ...]]

@@ -147,8 +147,7 @@ def _number_reader(quantity: ex.Quantity, values: CorpusValues) -> NumberReader:
             first, second = _number_reader(left, values), _number_reader(right, values)
             return lambda block: first(block) - second(block)
     base, offset = _place(quantity, values)
-    source = values.source(next(leaves(values.spec, base))[0])
-    of_tokens = np.append(values.numbers_of(base, source), np.nan)[source.codes]  # the code -1 reads the NaN at the end
+    of_tokens = values.numbers_of_tokens(base)
     return lambda block: block.numbers(of_tokens, offset, outside=np.nan)
 
 

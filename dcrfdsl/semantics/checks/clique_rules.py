@@ -29,6 +29,7 @@ from ..schema import (
     place_offset,
     place_text,
     plain,
+    reads_window,
     reference_names,
     shift_of_site,
     term_places,
@@ -191,8 +192,12 @@ def bad_window(context: Context) -> Iterator[Diagnostic]:
 
 def window_in_condition(context: Context) -> Iterator[Diagnostic]:
     """A condition that is true or false of one assignment cannot read several positions at once."""
+    within: set[int] = set()  # the windows of `mean(temp[-3..3])`
     for statement, node in every_node(context.spec):
         place = node.place if isinstance(node, ex.Reference | ex.Apply) else None
+        within.update(map(id, children(node)) if reads_window(node) else ())
+        if id(node) in within:
+            continue
         if isinstance(statement, Constraint | Memory) and isinstance(place, ex.Window | ex.Several):
             message = f"`{place_text(place)}` is several positions, and a condition on labels reads one at a time"
             remedy = "join the positions by `and` or `or`"

@@ -122,6 +122,7 @@ def _content(clique: CliqueSpec) -> object:
 
 FAR = 20.0  # spreads between the mean and 0
 NARROW, WIDE = 0.03, 1000.0  # spreads that are far from 1
+LEVELS = ("mean", "max", "min")  # statistics of windows that are where the column is
 INVARIANT = ("auto", "lbfgs", "cg")  # optimizers that train all weights of a clique together
 
 
@@ -147,14 +148,14 @@ def unscaled_numbers(context: Context) -> Iterator[Diagnostic]:
 
 
 def _numbers(spec: ModelSpec) -> Iterator[tuple[FeatureGroup | CliqueSpec, Reference]]:
-    """Where feature lists name a column as it is: not in a comparison, nor as the argument of a function."""
+    """Where feature lists have a column in its units: not in a comparison, nor in a function but of its level."""
     for holder, feature in every_feature(spec):
         waiting: list[Node] = [feature]
         while waiting:
             node = waiting.pop()
             if isinstance(node, Reference) and spec.column(node.name) is not None:
                 yield holder, node
-            elif not isinstance(node, Apply | Compares):
+            elif not isinstance(node, Apply | Compares) or getattr(node, "function", "") in LEVELS:
                 waiting.extend(reversed([*children(node)]))
 
 
@@ -179,19 +180,18 @@ def _problem(name: str, mean: float, spread: float) -> tuple[str, str] | None:
     digits = min(max(0, 2 - math.floor(math.log10(spread))), 12)
     shown = f"{spread:.3g}" if spread < 1000.0 else f"{spread:.0f}"
     about = f"`{name}` has the mean {mean:,.{digits}f} and the spread {shown} in the training data"
-    apart = f"{'-' if mean >= 0.0 else '+'} {abs(mean):.{digits}f}"
     if abs(mean) > FAR * spread:
         return (
             f"{about}: what its changes tell takes a large weight and a `bias` against it, which priors hold near 0",
-            f"let the column have ({name} {apart}) / {shown}, or write `bin({name}, 8)`; or name its clique, and "
-            "leave it without a prior: `prior.NAME = none`",
+            f"write `standardize({name})` or `bin({name}, 8)`; or name its clique, and leave it without a prior: "
+            "`prior.NAME = none`",
         )
     if spread < NARROW:
-        return f"{about}: it takes large weights, which priors hold near 0", f"divide it by {shown} in the data"
+        return f"{about}: it takes large weights, which priors hold near 0", f"write `standardize({name})`"
     if spread > WIDE:
         return (
             f"{about}: its weights are too small for a prior to hold them, and lead steps that are the same for all",
-            f"divide it by {shown} in the data, or write `bin({name}, 8)`",
+            f"write `standardize({name})` or `bin({name}, 8)`",
         )
     return None
 

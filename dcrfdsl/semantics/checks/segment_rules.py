@@ -18,6 +18,7 @@ from ..schema import (
     LENGTH,
     SCHEMES,
     SEGMENT_FUNCTIONS,
+    gives_number,
     longest_segment,
     place_offset,
     place_text,
@@ -56,6 +57,13 @@ class SegmentTermReader(TermReader):
         return super().reference(reference, in_list=in_list)
 
     def apply(self, term: ex.Apply) -> TermType:
+        counted = term.function == "bin" and len(term.arguments) == 2
+        if counted or gives_number(term):
+            what = f"`{term.function}` is learned from tokens, or reads a window of them, and a segment has several"
+            self.complain(
+                SEGMENT, what, term.place_of("function"), "of a segment", "give edges, or compare: `length > 4`"
+            )
+            return "anything"
         if term.function not in SEGMENT_FUNCTIONS:
             return super().apply(term)
         value = term.arguments[0].value if len(term.arguments) == 1 else None

@@ -20,13 +20,17 @@ from ..schema import (
     FUNCTIONS,
     BinProblem,
     bind,
+    children,
+    gives_number,
     missing_mark,
     nodes,
     place_offset,
     place_text,
     plain,
     read_bins,
+    reads_window,
     reference_names,
+    term_places,
     terms,
     tests_gap,
     value_if_nodes,
@@ -349,10 +353,13 @@ class TermReader:
         if term.function == OFFSET:
             return "scores"
         term_type: TermType = "test" if signature.returns == "test" else "text"
+        if gives_number(term):
+            term_type = "number"
+            _refuse_inside(self, term)
         for argument in term.arguments:
             value = argument.value
             if value is bound.get("term") and isinstance(value, ex.Reference | ex.Apply):
-                read = read_number if term.function == "bin" else TermReader.text
+                read = read_number if term.function == "bin" or gives_number(term) else TermReader.text
                 inner = read(self, value, f"`{term.function}`")
                 if term.function == "span" and inner == "weighted bag":
                     message = "`span` reads one word at each position, and this is a weighted bag"
@@ -456,10 +463,26 @@ def read_number(reader: TermReader, term: ex.Reference | ex.Apply, taker: str = 
     return "anything"
 
 
+def _refuse_inside(reader: TermReader, term: ex.Apply) -> None:
+    """What is learned is learned once, and a window has one place, behind what it is of."""
+    inside = [inner for child in children(term) for inner in nodes(child)]
+    learned = [inner for inner in inside if gives_number(inner, "number")]
+    if gives_number(term, "number") and learned:
+        message = f"`{term.function}` stands around `{learned[0].function}`, and one of them is enough"
+        reader.complain("bad-argument", message, learned[0], "numbers are brought to scale once", "leave it out")
+    for child in children(term) if reads_window(term) else ():
+        window, *others = term_places(child)
+        placed = [place for place in others if place != ex.Here()]
+        if placed and isinstance(window, ex.Window):
+            message = f"`{term.function}` takes one window, behind all that it reads"
+            remedy = f"write `{term.function}(…{place_text(window)})`, and other places behind that"
+            reader.complain("bad-argument", message, placed[0], "another place", remedy)
+
+
 def read_gap_test(reader: TermReader, condition: ex.Is) -> None:
-    """`temp is missing`: there must be a mark for numbers that are not known."""
+    """`temp is missing`: there must be a mark for numbers that are not known, or a window that may have none."""
     reader.term(condition.term)
-    if missing_mark(reader.context.spec.data) is None:
+    if missing_mark(reader.context.spec.data) is None and not any(map(reads_window, nodes(condition.term))):
         message = "every number of this data has to be there, as `data` does not say how a missing one is written"
         remedy = 'for example `missing = ""` among the options of `data`'
         reader.complain("not-a-text", message, condition, "never true", remedy)

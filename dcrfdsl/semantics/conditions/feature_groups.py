@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...syntax import FeatureGroup, nodes as ex
-from ..schema import ModelSpec, children, term_places, with_children
+from ..schema import ModelSpec, children, reads_window, term_places, with_children
 
 MOST_FEATURES = 100_000  # entries that a list may expand to, before the data is looked at
 DEEPEST = 64  # levels of groups inside each other: safe for every recursive walk over them
@@ -194,7 +194,7 @@ def _terms(term: ex.Reference | ex.Apply) -> Iterator[ex.Reference | ex.Apply]:
         placed = term.model_copy(update={"place": place})
         arguments = term.arguments if isinstance(term, ex.Apply) else ()
         subject = arguments[0] if arguments else None
-        if subject is None or not isinstance(subject.value, ex.Reference | ex.Apply):
+        if subject is None or reads_window(term) or not isinstance(subject.value, ex.Reference | ex.Apply):
             yield placed
             continue
         for inner in _terms(subject.value):

@@ -15,7 +15,7 @@ from typing import Literal, NamedTuple
 
 from ...foundation import Span
 from ...syntax import NUMERIC, CliqueSpec, Cross, Feature, FeatureGroup, Latent, Memory, Reference, View
-from ..schema import ModelSpec, shift_of_site
+from ..schema import ModelSpec, gives_number, shift_of_site
 from .given_scores import has_offset
 
 Order = Literal["declared", "reverse"]
@@ -102,11 +102,11 @@ def _features(spec: ModelSpec, clique: CliqueSpec) -> Iterator[Obstacle]:
 
 
 def _number(spec: ModelSpec, feature: Feature, groups: frozenset[str]) -> str | None:
-    """The first numeric column that a feature uses as its value; None if there is none."""
+    """The first numeric column, or function, that a feature uses as its value; None if there is none."""
     if isinstance(feature, Cross):
         return next((name for part in feature.factors if (name := _number(spec, part, groups))), None)
     if not isinstance(feature, Reference):
-        return None
+        return feature.function if gives_number(feature) else None
     column = spec.column(feature.name)
     if column is not None:
         return column.name if column.type.name in NUMERIC else None

@@ -24,6 +24,8 @@ LENGTH_KINDS = {
     "numbers": "a whole number from 2, or several numbers that ascend",
     "scores": "a column of the type `scores(…)`",
     "factor": "a number above 0",
+    "number": "a column of numbers, or a function that gives one",
+    "window": "a number with a window behind it",
 }
 COMPARED = (
     "A number is {} another: columns of numbers, `length(word)` (exact here, also from 20 on), `index`, texts that are "
@@ -247,7 +249,7 @@ def _function(signature: FunctionSignature) -> ReferenceEntry:
         for parameter in signature.parameters
     )  # fmt: skip
     gives = {"value": "one value a position", "values": "several values a position", "test": "a test"}
-    gives["scores"] = "a score for each assignment of the clique"
+    gives |= {"scores": "a score for each assignment of the clique", "number": "a number", "statistic": "a number"}
     return ReferenceEntry(
         FUNCTIONS.kind, signature.name, signature.usage, f"{signature.summary[0].upper()}{signature.summary[1:]}.",
         f"It gives {gives[signature.returns]}.", settings=settings, example=signature.example,

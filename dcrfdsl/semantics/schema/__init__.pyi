@@ -16,7 +16,9 @@ from .function_signatures import (
     BinProblem as BinProblem,
     FunctionSignature as FunctionSignature,
     bind as bind,
+    gives_number as gives_number,
     read_bins as read_bins,
+    reads_window as reads_window,
 )
 from .missing_values import (
     MISSING as MISSING,

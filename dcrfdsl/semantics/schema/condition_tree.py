@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from ...syntax import Condition, Node, Place, nodes as syntax, value_text
+from .function_signatures import reads_window
 
 T = TypeVar("T")
 N = TypeVar("N", bound=Node)
@@ -43,13 +44,14 @@ def children(node: Node) -> Iterator[Node]:
             yield part.value if isinstance(part, syntax.Argument) else part
 
 
-def nodes(node: Node) -> Iterator[Node]:
-    """`node` and everything inside it, outermost first."""
+def nodes(node: Node, *, in_windows: bool = True) -> Iterator[Node]:
+    """`node` and everything inside it, outermost first.   in_windows: also inside of `mean(temp[-3..3])`."""
     waiting = [node]
     while waiting:
         inner = waiting.pop()
         yield inner
-        waiting.extend(reversed([*children(inner)]))
+        if in_windows or not reads_window(inner):
+            waiting.extend(reversed([*children(inner)]))
 
 
 def value_if_nodes(value: syntax.ValueIf) -> Iterator[Node]:
@@ -69,8 +71,9 @@ def terms(node: Node) -> Iterator[syntax.Reference | syntax.Apply]:
 
 
 def term_places(node: Node) -> Iterator[Place]:
-    """The places of all terms, those inside functions too."""
-    return (inner.place for inner in nodes(node) if isinstance(inner, syntax.Reference | syntax.Apply))
+    """The places of all terms, those inside functions too, but for the windows of statistics."""
+    outer = nodes(node, in_windows=False)
+    return (inner.place for inner in outer if isinstance(inner, syntax.Reference | syntax.Apply))
 
 
 def reference_names(visited: Iterable[Node]) -> Iterator[str]:

@@ -11,10 +11,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import inf
-from typing import Literal
+from typing import Literal, TypeGuard
 
 from ...foundation import Table
-from ...syntax import Apply, Argument, Here, Number, Range, Reference, Regex, Value
+from ...syntax import Apply, Argument, Here, Number, Range, Reference, Regex, Value, Window
 
 LONGEST = 1000  # a larger length is a slip of the pen, and a range up to it would fill the memory
 
@@ -23,26 +23,27 @@ LONGEST = 1000  # a larger length is a slip of the pen, and a range up to it wou
 class Parameter:
     """One argument, and what it says. `term`: a column or a function of one; `lengths`: a number from 1 or a range of
     them; `pattern`: a regular expression; `flag`: yes or no; `lexicon`: the name of a lexicon; `numbers`: one number or
-    more, as the last argument; `scores`: a column of scores; `factor`: a number above 0.
+    more, as the last argument; `scores`: a column of scores; `factor`: a number above 0; `number`: a term that has a
+    number; `window`: one with a window behind it.
     """
 
     name: str
-    kind: Literal["term", "lengths", "pattern", "flag", "lexicon", "numbers", "scores", "factor"]
+    kind: Literal["term", "lengths", "pattern", "flag", "lexicon", "numbers", "scores", "factor", "number", "window"]
     meaning: str
     default: Value | None = None  # None: required
 
 
 @dataclass(frozen=True)
 class FunctionSignature:
-    """returns: one `value` per position, several `values`, a `test`, or `scores` of states.   example: a statement, for
-    the reference.
+    """returns: one `value` per position, several `values`, a `test`, `scores` of states, a `number`, or a `statistic`,
+    the number of a window.   example: a statement, for the reference.
 
     Without parameters it is a bare word.
     """
 
     name: str
     parameters: tuple[Parameter, ...]
-    returns: Literal["value", "values", "test", "scores"]
+    returns: Literal["value", "values", "test", "scores", "number", "statistic"]
     summary: str
     example: str
 
@@ -74,10 +75,20 @@ _BINS = Parameter(
     "edges. An edge belongs to the bin above it",
 )
 _LEXICON = Parameter("lexicon", "lexicon", "whose entries are looked for")
+_NUMBER = Parameter("term", "number", "what it reads: a column of numbers, or another number")
+_WINDOW = Parameter("term", "window", "what it reads, and in which window: `temp[-3..3]`")
 _SCORES = Parameter("scores", "scores", "a column of scores of the variables of the clique")
 _SCALE = Parameter("scale", "factor", "what all of them are multiplied by; a constant can be tuned", Number(value=1))
 
 _HERE = "clique chunk as here: "
+_STATISTICS = {
+    "mean": "the mean",
+    "max": "the largest",
+    "min": "the smallest",
+    "spread": "the standard deviation",
+    "change": "the last less the first",
+    "slope": "by least squares, how much they grow from one position to the next, nothing where there is but one,",
+}
 
 FUNCTIONS: Table[FunctionSignature] = Table(
     "feature function",
@@ -119,6 +130,25 @@ FUNCTIONS: Table[FunctionSignature] = Table(
                 _HERE + "bin(length(word), 4), bin(extract(word, /[0-9]+/), 1900, 2000)[-1..1]",
             ),
             FunctionSignature(
+                "standardize", (_NUMBER,), "number",
+                "the number less the mean of the training data, divided by its standard deviation, both of which the "
+                "model keeps",
+                _HERE + "standardize(length(word))[-1..1]",
+            ),
+            FunctionSignature(
+                "scale", (_NUMBER,), "number",
+                "the number divided by the largest absolute value in the training data, which the model keeps",
+                _HERE + "scale(length(word)), scale(index) & pos",
+            ),
+            *(
+                FunctionSignature(
+                    name, (_WINDOW,), "statistic",
+                    f"{what} of the numbers in a window, as far as it lies in the sentence; missing ones are left out",
+                    f"{_HERE}{name}(length(word)[-2..2]), standardize({name}(index[-3..0])) & pos",
+                )
+                for name, what in _STATISTICS.items()
+            ),
+            FunctionSignature(
                 "chars", (_TERM, _LENGTHS), "values", "every n-gram of characters", _HERE + "chars(word, 2..3)"
             ),
             FunctionSignature(
@@ -144,6 +174,8 @@ FUNCTIONS: Table[FunctionSignature] = Table(
         "start": "prefix", "suf": "suffix", "ending": "suffix", "wordshape": "shape", "len": "length",
         "ngrams": "chars", "ngram": "chars", "position": "index", "bos": "first", "eos": "last", "gazetteer": "span",
         "bucket": "bin", "quantile": "bin", "discretize": "bin", "cut": "bin", "digitize": "bin",
+        "zscore": "standardize", "normalize": "standardize", "avg": "mean", "average": "mean", "rolling_mean": "mean",
+        "std": "spread", "maximum": "max", "minimum": "min", "trend": "slope", "delta": "change",
         "group": "extract", "findall": "extract", "regexp": "extract", "substr": "extract",
         "split": "part", "nth": "part",
     },
@@ -215,6 +247,10 @@ def _are_lengths(value: Value) -> bool:
     return False
 
 
+def _has_window(value: Value) -> bool:
+    return isinstance(value, Reference | Apply) and isinstance(value.place, Window)
+
+
 # What each kind of parameter takes, and the words for it.
 _EXPECTED: Mapping[str, tuple[Callable[[Value], bool], str]] = {
     "term": (lambda value: isinstance(value, Reference | Apply), "a column, or a function of one"),
@@ -228,8 +264,21 @@ _EXPECTED: Mapping[str, tuple[Callable[[Value], bool], str]] = {
     ),
     "numbers": (lambda value: isinstance(value, Number), "a number, or several that ascend"),
     "scores": (lambda value: isinstance(value, Reference), "a column of scores"),
+    "number": (lambda value: isinstance(value, Reference | Apply), "a column of numbers, or a function that gives one"),
+    "window": (_has_window, "a number with a window behind it, as `temp[-3..3]`"),
     "factor": (lambda value: isinstance(value, Number) and 0 < value.value < inf, "a number above 0"),
 }  # fmt: skip
+
+
+def gives_number(term: object, *returns: str) -> TypeGuard[Apply]:
+    """Whether a term is a built-in function that gives a number.   returns: only functions that return one of these."""
+    signature = FUNCTIONS.get(term.function) if isinstance(term, Apply) else None
+    return signature is not None and signature.returns in (returns or ("number", "statistic"))
+
+
+def reads_window(term: object) -> TypeGuard[Apply]:
+    """Whether a term is `mean(temp[-3..3])`, whose argument has a place of its own."""
+    return gives_number(term, "statistic")
 
 
 MOST_BINS = 1000

@@ -1,7 +1,7 @@
 """What the data lack: numbers, the option `missing` of `data` and the test `temp is missing`; and cells of labels.
 
 With the option, a column of numbers may have gaps. Where there is one, no feature of the number fires, every comparison
-is false, and `temp is missing` is true.
+is false, and `temp is missing` is true. Numbers of functions, as `standardize(temp)` and `mean(temp[-3..3])`, too.
 
 The cell of a label is one value, one of several (`ambiguous`), or none (`missing`). The mark of a missing value always
 means "unknown", alone or as a member of a set. A value that is itself a state is never split.
@@ -14,7 +14,8 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import TypeAlias
 
-from ...syntax import NUMERIC, Condition, DataSpec, Is, Label, Reference, Text
+from ...syntax import NUMERIC, Apply, Condition, DataSpec, Is, Label, Reference, Text
+from .function_signatures import gives_number
 from .model_spec import ModelSpec
 
 MISSING = "missing"  # the name of the option, and the word of the test
@@ -28,20 +29,20 @@ def missing_mark(data: DataSpec | None) -> str | None:
 
 
 def gap_of(spec: ModelSpec, feature: Condition) -> Is | None:
-    """The test whether a number is missing, for the name of a column of numbers that may be; its place stays."""
-    if not isinstance(feature, Reference) or missing_mark(spec.data) is None or not _is_number(spec, feature):
+    """The test whether a number is missing, for one by itself that may be; its place stays."""
+    if missing_mark(spec.data) is None or not isinstance(feature, Reference | Apply) or not _is_number(spec, feature):
         return None
     return Is(term=feature, state=MISSING)
 
 
 def tests_gap(spec: ModelSpec, condition: Condition) -> bool:
-    """Whether a condition is `temp is missing` or `temp is not missing`, with a column of numbers."""
+    """Whether a condition is `temp is missing` or `temp is not missing`, of a number."""
     return isinstance(condition, Is) and condition.state == MISSING and _is_number(spec, condition.term)
 
 
 def _is_number(spec: ModelSpec, term: object) -> bool:
     column = spec.column(term.name) if isinstance(term, Reference) else None
-    return column is not None and column.type.name in NUMERIC and column.type.size is None
+    return gives_number(term) or (column is not None and column.type.name in NUMERIC and column.type.size is None)
 
 
 Reading: TypeAlias = tuple[str, ...]  # the texts that a cell allows, each once and as written; () if unknown

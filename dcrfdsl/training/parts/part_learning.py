@@ -1,5 +1,6 @@
 """Learns what data in parts determines before training: states, features, weights, as `untrained_model` does.
 
+    moments  part -> those of numbers         joined: mean and spread of `standardize`, if it is called
     survey   part -> label values, texts      joined: states, vocabularies
     count    part -> keys and their counts    joined: alphabet
     compile  part -> rows, gold labels, the weights that they call for: a file; joined: all weights
@@ -15,7 +16,7 @@ import hashlib
 import json
 import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from pathlib import Path
 
@@ -38,17 +39,23 @@ States = Mapping[str, tuple[str, ...]]
 
 @dataclass(frozen=True, eq=False)
 class Surveying:
-    """What the first pass shares.   registered: the user's functions by name."""
+    """What the first passes share.   registered: the user's functions by name.   learned: by `standardize`, by term."""
 
     spec: ModelSpec
     parts: CorpusParts
     lexicons: features.Lexicons
     registered: Mapping[str, features.RegisteredFeature]
     threads: int
+    learned: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
 
     @property
     def learner(self) -> features.PartLearner:
-        return features.PartLearner(self.spec, self.lexicons, self.registered)
+        return features.PartLearner(self.spec, self.lexicons, self.registered, self.learned)
+
+
+def scales_of_part(shared: Surveying, number: int) -> list[features.NumberMoments]:
+    """The moments of each number that is brought to scale."""
+    return shared.learner.moments(shared.parts.corpus(number))
 
 
 def survey_part(shared: Surveying, number: int) -> tuple[dict[str, Sequence[str]], features.FeatureSurvey]:
@@ -183,6 +190,9 @@ def learn_parts(
     folder.mkdir(parents=True, exist_ok=True)
     count = len(parts.parts)
     labels: dict[str, dict[str, None]] = {}
+    if any(features.learned_terms(spec)):
+        scales = surveying.learner.scales(runner.each(scales_of_part, surveying, count))
+        surveying = replace(surveying, learned=scales)
 
     def surveys() -> Iterator[features.FeatureSurvey]:
         for values, survey in runner.each(survey_part, surveying, count):
