@@ -132,8 +132,9 @@ def _describe(trained: TrainedModel, talk: Talk) -> None:
         talk(record.start.description)
     for note in training_notes(trained):
         talk(note)
-    for name, (shift, unit) in trained.extractor.scales.items():
-        talk(f"{name} is (the number - {shift:.6g}) / {unit:.6g}" if shift else f"{name} is the number / {unit:.6g}")
+    for name, found in trained.extractor.learned.items():
+        if not name.startswith("bin("):
+            talk(f"{name} is (the number - {found[0]:.6g}) / {found[1]:.6g}")
     talk()
 
 

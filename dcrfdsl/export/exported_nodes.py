@@ -12,20 +12,7 @@ from typing import Any
 
 from ..features import Factor, arguments_of, condition_text, fixed_condition, kind_of, leaves, moved, term_text
 from ..foundation import data_error
-from ..semantics import (
-    FUNCTIONS,
-    Bins,
-    Connectives,
-    ModelSpec,
-    Observed,
-    bin_names,
-    bind,
-    fold,
-    gives_number,
-    read_bins,
-    reads_window,
-    tests_gap,
-)
+from ..semantics import FUNCTIONS, Bins, Connectives, ModelSpec, Observed, bin_names, bind, fold, read_bins, tests_gap
 from ..syntax import NUMERIC, nodes as ex
 from .python_patterns import backtracks, python_pattern
 from .standalone import is_weighted
@@ -63,10 +50,9 @@ class NodeWriter:
         leaf = next(leaves(self.spec, condition))[0]
         kind = kind_of(self.spec, condition, {})
         if kind == "number":
-            if isinstance(condition, ex.Reference):
-                return ["number", condition.name, factor.component]
-            assert isinstance(condition, ex.Apply)
-            return ["value", self.leaf(leaf), self.term(condition)]
+            assert isinstance(condition, ex.Reference | ex.Apply)
+            read_as = self.term(condition) if factor.component is None else ["component", factor.component]
+            return ["number", self.leaf(leaf), read_as]
         if kind == "test":
             return ["test", self.leaf(leaf), self.test(condition)]
         assert isinstance(condition, ex.Reference | ex.Apply)
@@ -97,13 +83,12 @@ class NodeWriter:
         if len(self._read(condition)) == 1:
             ((leaf, offset), *_) = leaves(self.spec, condition)
             return ["at", offset, self.leaf(leaf), self.test(moved(condition, -offset))]
-        if isinstance(condition, ex.Compares):
+        assert isinstance(condition, ex.Compares | ex.Equals)  # no other test reads two places
+        sign = condition.sign if isinstance(condition, ex.Compares) else "!=" if condition.negated else "="
+        if isinstance(condition, ex.Compares) or kind_of(self.spec, self._side(condition.left)[0], {}) == "number":
             sides = [self._quantity(side, self._number_at) for side in (condition.left, condition.right)]
-            return ["compare_at", condition.sign, *sides]
-        assert isinstance(condition, ex.Equals)  # no other test reads two places
+            return ["compare_at", sign, *sides]
         places = [self._side(term) for term in (condition.left, condition.right)]
-        if all(kind_of(self.spec, base, {}) == "number" for base, _, _ in places):
-            return ["same_numbers", condition.negated, *([condition_text(base), at] for base, _, at in places)]
         return ["same", condition.negated, *([self.leaf(leaf), self.term(base), at] for base, leaf, at in places)]
 
     def _side(self, term: ex.Reference | ex.Apply) -> tuple[ex.Reference | ex.Apply, ex.Reference | ex.Apply, int]:
@@ -124,7 +109,8 @@ class NodeWriter:
             case ex.Matches(term=term, regex=regex) | ex.Has(term=term, regex=regex):
                 return [condition.kind, self.term(term), self._pattern(regex)]
             case ex.Is(negated=negated) if tests_gap(self.spec, condition):
-                return _negated(["missing", self._number(condition.term)], negated)
+                number = ["read", self._number(condition.term)]
+                return _negated(["compare", "=", number, number], not negated)  # what is missing does not equal itself
             case ex.Is(term=term, state=state, negated=negated):
                 return _negated(["in", self.term(term), [state]], negated)
             case ex.InSet(term=term, states=states, negated=negated):
@@ -175,9 +161,8 @@ class NodeWriter:
             column = self.spec.column(leaf.name)
             kind = "numbers" if column is not None and column.type.name in NUMERIC else "column"
             return [leaf.name] if column is None else [kind, leaf.name]
-        if reads_window(leaf):
-            read = leaf.arguments[0].value
-            assert isinstance(read, ex.Reference | ex.Apply) and isinstance(read.place, ex.Window)
+        read = leaf.arguments[0].value
+        if isinstance(read, ex.Reference | ex.Apply) and isinstance(read.place, ex.Window):
             base, inner, _ = self._side(read.model_copy(update={"place": ex.At(offset=0)}))
             return ["window", leaf.function, read.place.first, read.place.last, self.leaf(inner), self._number(base)]
         bound, _ = bind(FUNCTIONS["span"], leaf.arguments, self.spec.settled)
@@ -193,17 +178,17 @@ class NodeWriter:
             column = self.spec.column(term.name)
             bags = ("bag", "weighted_bag")
             return [column.type.name] if column is not None and column.type.name in bags else ["column"]
-        if term.function == "span" or reads_window(term):
-            return ["column"]
         subject = term.arguments[0].value
         assert isinstance(subject, ex.Reference | ex.Apply)
+        if term.function == "span" or isinstance(subject.place, ex.Window):
+            return ["column"]
         if term.function == "bin":
             bins = read_bins(term, self.spec.settled)
             assert isinstance(bins, Bins)
             edges = bins.edges if bins.count is None else self.learned[term_text(term)]
             return ["bin", list(edges), list(bin_names(edges)), self._number(subject)]
-        if gives_number(term):
-            return ["scaled", *self.learned[term_text(term)], self._number(subject)]
+        if (scale := self.learned.get(term_text(term))) is not None:
+            return ["scaled", *scale, self._number(subject)]
         inner = self.term(subject)
         if any(lexicon.name == term.function for lexicon in self.spec.lexicons):
             self.lexicons[term.function] = None

@@ -191,7 +191,7 @@ class _Writer:
         """
         kind = self.atoms[self._atom(factor)][0]
         if kind not in ("texts", "bag"):
-            return codes, int(kind not in ("number", "value"))
+            return codes, int(kind != "number")
         texts, kept = self.vocabularies[factor.atom]
         size = len(self.learned.vocabularies.by_name[factor.atom])
         inside = np.searchsorted(kept, codes)

@@ -37,7 +37,6 @@ from .plan import (
     fixed_condition,
     leaves,
     moved,
-    term_text,
 )
 from .relation_instances import Pairs, relate
 from .row_assembly import Spread, extracted_rows, extracted_sentence, has_values, in_turn, learned_rows
@@ -232,12 +231,6 @@ class FeatureExtractor:
     def registered(self) -> dict[str, RegisteredFeature]:
         """The functions of the user that the features call, by name."""
         return {name: self.functions[name] for name in self.kinds}
-
-    @property
-    def scales(self) -> dict[str, tuple[float, ...]]:
-        """What numbers are less and divided by in `standardize` and `scale`, by term."""
-        terms = (term for term in learned_terms(self.spec) if term.function != "bin")
-        return {name: self.learned[name] for name in map(term_text, terms)}
 
     @property
     def changed_functions(self) -> list[str]:

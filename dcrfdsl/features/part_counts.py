@@ -16,7 +16,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 from itertools import chain
-from operator import add
 
 import numpy as np
 
@@ -73,10 +72,7 @@ def join_surveys(surveys: Iterable[FeatureSurvey]) -> FeatureSurvey:
 
 @dataclass(eq=False)
 class PartLearner:
-    """Learns the features of a specification from parts of a corpus.   registered: the user's functions by name.
-
-    learned: what numbers are less and divided by, by term, see `scales`.
-    """
+    """Learns the features of a specification from parts.   registered: the user's functions.   learned: by `scales`."""
 
     spec: ModelSpec
     lexicons: Lexicons
@@ -99,9 +95,8 @@ class PartLearner:
 
     def scales(self, parts: Iterable[list[NumberMoments]]) -> dict[str, tuple[float, ...]]:
         """What the `moments` of all parts say of each term."""
-        terms, totals = list(learned_terms(self.spec)), zip(*parts, strict=True)
-        joined = [reduce(add, of_parts) for of_parts in totals]
-        return {term_text(term): total.scale(term) for term, total in zip(terms, joined, strict=True)}
+        of_terms = zip(learned_terms(self.spec), zip(*parts, strict=True), strict=True)
+        return {term_text(term): reduce(NumberMoments.joined, of_parts).scale(term) for term, of_parts in of_terms}
 
     def survey(self, part: Corpus) -> FeatureSurvey:
         """The vocabularies of a part."""
@@ -134,15 +129,9 @@ class PartLearner:
             for plan, counters in zip(self._expansion.sets, joined, strict=True)
         ]
         known = Vocabularies(_vocabularies(survey))
+        plans, kinds = self._expansion, survey.kinds
         return FeatureExtractor(
-            self.spec,
-            self._expansion,
-            tuple(alphabets),
-            known,
-            self.lexicons,
-            self.registered,
-            survey.kinds,
-            self.learned,
+            self.spec, plans, tuple(alphabets), known, self.lexicons, self.registered, kinds, self.learned
         )
 
 

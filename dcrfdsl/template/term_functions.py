@@ -127,26 +127,6 @@ def bins(column: Term | str, *edges: float | Constant) -> Term:
     return apply("bin", as_term(column), *edges)
 
 
-def standardize(column: Term | str) -> Term:
-    """The number less the mean of the training data, divided by its standard deviation, which the model keeps.
-
-    column: a term with numbers, or the name of a column.
-
-    >>> pressure, level = standardize("pressure"), standardize(apply("mean", Term("pressure").window(-3, 3)))
-    """
-    return apply("standardize", as_term(column))
-
-
-def scale(column: Term | str) -> Term:
-    """The number divided by the largest absolute value in the training data, which the model keeps.
-
-    column: a term with numbers, or the name of a column.
-
-    >>> count = scale("count")
-    """
-    return apply("scale", as_term(column))
-
-
 def chars(column: Term | str, size: int) -> Term:
     """Every run of some characters in the value, a feature each.
 

@@ -21,7 +21,7 @@ from dcrfdsl.features.values import row_blocks
 from dcrfdsl.features.values.number_values import NumberMoments
 from dcrfdsl.features.values.window_statistics import STATISTICS, in_windows
 from dcrfdsl.semantics.resolve.resolution import Resolved
-from dcrfdsl.template import Term, apply, bins, scale, standardize
+from dcrfdsl.template import Term, apply, bins
 
 DATA = 'data jsonl(x: float, k: int, word, y, missing = "")\nlabel y in {A, B}\n'
 Sentences = list[dict[str, list]]
@@ -98,9 +98,7 @@ def test_rounding_does_not_travel_and_long_recordings_are_read():
         calm = in_windows(name, numbers, -50, 49)
         assert np.array_equal(in_windows(name, spiked, -50, 49)[200:], calm[200:])
         far = slice(20_000, 20_020)
-        expected = twin(name, numbers[19_900:20_120] - 1e6, -50, 49)[100:120] + 1e6 * (
-            name in ("mean", "max", "min")
-        )
+        expected = twin(name, numbers[19_900:20_120] - 1e6, -50, 49)[100:120] + 1e6 * (name in ("mean", "max", "min"))
         np.testing.assert_allclose(calm[far], expected, rtol=0, atol=1e-8)
 
 
@@ -319,7 +317,14 @@ def test_the_builder_writes_the_same():
     y = m.label("y", ["A", "B"])
     level = apply("mean", x.window(-3, 3))
     m.clique(
-        y, features=[standardize(x).window(-1, 1), scale("k") & word, bins(level, 4), standardize(level) > 0, level[1]]
+        y,
+        features=[
+            apply("standardize", x).window(-1, 1),
+            apply("scale", k) & word,
+            bins(level, 4),
+            apply("standardize", level) > 0,
+            level[1],
+        ],
     )
     text = (
         "clique y: standardize(x)[-1..1], scale(k) & word, bin(mean(x[-3..3]), 4), standardize(mean(x[-3..3])) > 0, "
@@ -335,7 +340,7 @@ def test_the_builder_writes_the_same():
         ("segment y up to 4: standardize(length)\nclique y[-1], y", "a segment has several"),
         ("segment y up to 4: bin(length, 2)\nclique y[-1], y", "a segment has several"),
         ("clique y: standardize(mean(scale(x)[-1..1]))", "one of them is enough"),
-        ("clique y: mean(standardize(x)[-1])", "a number with a window behind it"),
+        ("clique y: mean(standardize(x)[-1])", "a number and its window"),
     ],
 )
 def test_what_is_refused_is_said(text, says):

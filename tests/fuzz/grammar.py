@@ -28,13 +28,14 @@ FEATURE_TEXTS = (
     "suffix(lower(word), 1)", "extract(word, /^[a-b]+/)", "extract(lower(word), /[^-]*$/)[-1]",
     "length(word) > 1", "word >= 2", "index - index[-1] < 2", "(length(word)[1] != 1 and first)",
     "bin(length(word), 2)",
-    "bin(index, 2, 4)[-1..1]", "not index > 3",
+    "bin(index, 2, 4)[-1..1]", "not index > 3", "standardize(length(word))", "mean(index[-1..2]) > 2",
 )  # fmt: skip
 SEQUENCES = ("chain", "second", "pair", "skip", "long", "padded", "apart")
 
 GAPS = (  # features of a number that may be missing
     "size is missing", "size[-1..1] is not missing & word", "size - size[-1] > 0", "size != size[-1]", "bin(size, 2)",
-    "size[-1..1] & pos",
+    "size[-1..1] & pos", "standardize(size)[-1..1]", "standardize(mean(size[-3..3])), slope(size[-1..1]) > 0",
+    "scale(size) & word", "max(standardize(size)[-2..0])[1]", "bin(change(size[-1..1]), -1, 1)",
 )  # fmt: skip
 
 

@@ -42,18 +42,7 @@ def atom_of(node: Node, lexicons: Lexicons, vocabularies: Sequence[Mapping[str, 
 
 
 def _number_atom(node: Node, lexicons: Lexicons, vocabularies: Sequence[Mapping[str, int]]) -> Atom:
-    """`["number", column, component]`: 0 outside the sentence, and where it is missing."""
-    _, column, component = node
-
-    def read(sentences: Sentences, offset: int, pads: Pads) -> NDArray[Any]:
-        numbers = sentences.numbers(column, component)
-        return moved(np.where(np.isnan(numbers), 0.0, numbers), offset, pads, before=0, after=0)
-
-    return Atom(read, is_number=True)
-
-
-def _value_atom(node: Node, lexicons: Lexicons, vocabularies: Sequence[Mapping[str, int]]) -> Atom:
-    """`["value", leaf, term]`: a number that a function gives, as `number`."""
+    """`["number", leaf, term]`: 0 outside the sentence, and where it is missing."""
     numbers = numbers_in(node[1], node[2], lexicons)
 
     def read(sentences: Sentences, offset: int, pads: Pads) -> NDArray[Any]:
@@ -140,7 +129,7 @@ def _bag_atom(node: Node, lexicons: Lexicons, vocabularies: Sequence[Mapping[str
 
 
 ATOMS: Mapping[str, Callable[[Node, Lexicons, Sequence[Mapping[str, int]]], Atom]] = {
-    "number": _number_atom, "value": _value_atom, "test": _test_atom, "joint": _joint_atom, "texts": _text_atom,
+    "number": _number_atom, "test": _test_atom, "joint": _joint_atom, "texts": _text_atom,
     "bag": _bag_atom,
 }  # fmt: skip
 

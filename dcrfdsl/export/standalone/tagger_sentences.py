@@ -38,7 +38,6 @@ class Sentences:
     leaves: Sequence[Node]
     lexicons: Lexicons
     read: dict[int, list[Any]] = field(default_factory=dict)
-    arrays: dict[int, Floats] = field(default_factory=dict)
 
     def values(self, leaf: int) -> list[Any]:
         """B · T values of a leaf: a column, `first`, `last`, `index`, or spans of a lexicon (None: in no span)."""
@@ -47,21 +46,9 @@ class Sentences:
             self.read[leaf] = LEAVES[node[0]](self, node)
         return self.read[leaf]
 
-    def array(self, leaf: int) -> Floats | None:
-        """The numbers of a leaf, [B, T]; None for one that has texts."""
-        node = self.leaves[leaf]
-        if leaf not in self.arrays and node[0] in ARRAYS:
-            self.arrays[leaf] = ARRAYS[node[0]](self, node)
-        return self.arrays.get(leaf)
-
     def shaped(self, numbers: Iterable[int]) -> Codes:
         """B · T whole numbers as [1, B, T]."""
         return np.fromiter(numbers, np.int64, self.size * self.length).reshape(1, self.size, self.length)
-
-    def numbers(self, column: str, component: int | None) -> NDArray[np.float64]:
-        """A column of numbers, or one component of a column of vectors, [1, B, T]."""
-        values: NDArray[np.float64] = self.columns[column]
-        return (values if component is None else values[:, :, component])[None]
 
 
 def moved(
@@ -119,8 +106,7 @@ NAN = float("nan")  # one object, which a `Memo` finds again
 
 def _windows(sentences: Sentences, leaf: Node) -> Floats:
     """`["window", statistic, first, last, leaf, term]`: see `in_windows`."""
-    _, name, first, last, inner, term = leaf
-    return in_windows(name, numbers_in(inner, term, sentences.lexicons)(sentences), first, last)
+    return in_windows(leaf[1], numbers_in(leaf[4], leaf[5], sentences.lexicons)(sentences), leaf[2], leaf[3])
 
 
 ARRAYS: Mapping[str, Callable[[Sentences, Node], Floats]] = {
@@ -130,8 +116,7 @@ ARRAYS: Mapping[str, Callable[[Sentences, Node], Floats]] = {
 
 
 def _plain_numbers(sentences: Sentences, leaf: Node) -> list[Any]:
-    found = sentences.array(sentences.leaves.index(leaf))
-    return [] if found is None else [NAN if number != number else number for number in found.ravel().tolist()]
+    return [NAN if number != number else number for number in ARRAYS[leaf[0]](sentences, leaf).ravel().tolist()]
 
 
 def numbers_in(leaf: int, term: Node, lexicons: Lexicons) -> Callable[[Sentences], Floats]:
@@ -139,13 +124,16 @@ def numbers_in(leaf: int, term: Node, lexicons: Lexicons) -> Callable[[Sentences
     if term[0] == "scaled":
         inner = numbers_in(leaf, term[-1], lexicons)
         return lambda sentences: (inner(sentences) - term[1]) / term[2]
+    if term[0] == "component":
+        return lambda sentences: sentences.columns[sentences.leaves[leaf][1]][:, :, term[1]]
     texts = texts_of(term, lexicons)
     known = Memo(lambda value: number_of(texts(value)[0]) if texts(value) else NAN, NAN)
 
     def read(sentences: Sentences) -> Floats:
-        found = sentences.array(leaf) if term == ["column"] else None
-        if found is None:
-            found = np.fromiter(map(known.__getitem__, sentences.values(leaf)), np.float64)
+        node = sentences.leaves[leaf]
+        if term == ["column"] and node[0] in ARRAYS:
+            return ARRAYS[node[0]](sentences, node)
+        found = np.fromiter(map(known.__getitem__, sentences.values(leaf)), np.float64)
         return found.reshape(sentences.size, sentences.length)
 
     return read
@@ -204,17 +192,6 @@ def _same(node: Node, lexicons: Lexicons) -> JointTest:
         return np.where((one == OUTSIDE_TEXT) | (other == OUTSIDE_TEXT), UNKNOWN, truth)
 
     return read
-
-
-def _same_numbers(node: Node, lexicons: Lexicons) -> JointTest:
-    """`["same_numbers", negated, [column, offset], [column, offset]]`"""
-    _, negated, *sides = node
-
-    def numbers_at(name: str, offset: int) -> Callable[[Sentences, Pads], Floats]:
-        return lambda sentences, pads: moved(sentences.numbers(name, None), offset, pads, before=NAN, after=NAN)[0]
-
-    one, other = (numbers_at(*side) for side in sides)
-    return _holding("!=" if negated else "=", one, other, [offset for _, offset in sides])
 
 
 def _holding(
@@ -277,7 +254,7 @@ def _combined(operation: np.ufunc) -> Callable[[Node, Lexicons], JointTest]:
 
 
 JOINT: Mapping[str, Callable[[Node, Lexicons], JointTest]] = {
-    "at": _at, "same": _same, "same_numbers": _same_numbers, "compare_at": _compare_at, "not": _negated,
+    "at": _at, "same": _same, "compare_at": _compare_at, "not": _negated,
     "and": _combined(np.minimum), "or": _combined(np.maximum),
 }  # fmt: skip
 

@@ -133,14 +133,10 @@ def _binned(edges: list[float], names: list[str]) -> TextFunction:
     return name
 
 
-def _scaled(shift: float, unit: float) -> Callable[[Any], tuple[Any, ...]]:
-    return lambda text: ((number_of(text) - shift) / unit,)
-
-
 # The arguments of a function in a node → a function of one text.
-FUNCTIONS: Mapping[str, Callable[..., TextFunction]] = {
+FUNCTIONS: Mapping[str, Callable[..., Callable[[Any], tuple[Any, ...]]]] = {
     **TEXT_FUNCTIONS, "extract": _first_match, "exact_length": lambda: lambda text: (str(len(text)),), "bin": _binned,
-    "scaled": _scaled,
+    "scaled": lambda shift, unit: lambda text: ((number_of(text) - shift) / unit,),
 }  # fmt: skip
 
 
@@ -202,11 +198,6 @@ def _compare(node: Node, lexicons: Lexicons) -> ValueTest:
     return lambda value: bool(holds(left(value), right(value)))
 
 
-def _missing(node: Node, lexicons: Lexicons) -> ValueTest:
-    number = quantity_of(["read", node[1]], lexicons)
-    return lambda value: math.isnan(number(value))
-
-
 def _not(node: Node, lexicons: Lexicons) -> ValueTest:
     inner = test_of(node[1], lexicons)
     return lambda value: not inner(value)
@@ -227,7 +218,6 @@ TESTS: Mapping[str, Callable[[Node, Lexicons], ValueTest]] = {
     "itself": lambda node, lexicons: bool,  # `first` and `last` are tests as they are
     "matches": lambda node, lexicons: _any(node[1], lexicons, re.compile(node[2]).fullmatch),
     "has": lambda node, lexicons: _any(node[1], lexicons, re.compile(node[2]).search),
-    "missing": _missing,
     "in": _in,
     "in_lexicon": lambda node, lexicons: _any(node[1], lexicons, lexicons[node[2]].holds),
     "equal": _equal,

@@ -22,18 +22,7 @@ import numpy as np
 
 from ...data import BagColumn, Corpus, InternedColumn, NumericColumn
 from ...foundation import Floats, Ints32, Mask, data_error, parts_of
-from ...semantics import (
-    FUNCTIONS,
-    Bins,
-    Connectives,
-    ModelSpec,
-    bind,
-    fold,
-    gives_number,
-    missing_mark,
-    read_bins,
-    reads_window,
-)
+from ...semantics import FUNCTIONS, Bins, Connectives, ModelSpec, bind, fold, gives_number, missing_mark, read_bins
 from ...syntax import NUMERIC, nodes as ex
 from ..plan import condition_text, is_joint, leaves, moved, reads_sentence, term_text, term_variants
 from .lexicons import Lexicon, Lexicons, span_codes
@@ -43,6 +32,7 @@ from .text_functions import COMPARISONS
 from .user_functions import FunctionCalls, RegisteredFeature, kind_of_result
 from .value_functions import FEATURES, arguments_of, compiled
 from .value_kinds import Bags, Numbers, Source, Texts, Truths, Values, checked_bag
+from .window_statistics import STATISTICS
 
 # functions of users ---------------------------------------------------------------------------------------------------
 
@@ -228,8 +218,8 @@ TRUTHS: Connectives[Mask] = Connectives(
 @dataclass
 class CorpusValues:
     """Evaluates on one corpus. `kinds` is the kind of each registered function in training: value, test or number;
-    `learned` the edges of each `bin` that are quantiles of the training data, mean and spread of each `standardize`. What
-    is not in them is learned here.
+    `learned` the edges of each `bin` that are quantiles of the training data, mean and spread of `standardize`. What is
+    not in them is learned here.
     """
 
     spec: ModelSpec
@@ -282,7 +272,7 @@ class CorpusValues:
 
     def _read(self, leaf: ex.Reference | ex.Apply) -> Source:
         if isinstance(leaf, ex.Apply):
-            if reads_window(leaf):
+            if leaf.function in STATISTICS:
                 return self._window(leaf)
             return self._span(leaf) if leaf.function == "span" else joint_source(self, leaf)
         if self.spec.column(leaf.name) is None:
@@ -395,7 +385,7 @@ class CorpusValues:
     def _of(self, term: ex.Apply, source: Source) -> Values:
         if term.function == "span":
             return Texts(list(zip(source.values)))
-        if reads_window(term):
+        if term.function in STATISTICS:
             return Numbers(np.array(source.values, np.float64))
         if is_joint(term):
             return _gathered(self, term.function, [[result] for result in source.values])
@@ -404,7 +394,9 @@ class CorpusValues:
         if term.function == "bin":
             return Texts(binned(self.numbers_of(subject, source), self._edges(term, subject, source)))
         if gives_number(term):
-            shift, unit = self._scale(term)
+            if term_text(term) not in self.learned:
+                self.learned[term_text(term)] = self.moments(term).scale(term)
+            shift, unit = self.learned[term_text(term)]
             return Numbers((self.numbers_of(subject, source) - shift) / unit)
         inner = self._term(subject, source)
         if term.function in FEATURES:
@@ -436,12 +428,6 @@ class CorpusValues:
         subject, source = term.arguments[0].value, self.source(next(leaves(self.spec, term))[0])
         assert isinstance(subject, ex.Reference | ex.Apply)
         return NumberMoments.of(self.numbers_of(subject, source), source.codes)
-
-    def _scale(self, term: ex.Apply) -> tuple[float, ...]:
-        name = term_text(term)
-        if name not in self.learned:
-            self.learned[name] = self.moments(term).scale(term)
-        return self.learned[name]
 
     def _mapped(
         self, subject: ex.Reference | ex.Apply, inner: Values, function: Callable[[str], tuple[str, ...]]

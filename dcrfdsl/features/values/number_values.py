@@ -1,17 +1,15 @@
 """Numbers of texts, and what `bin`, `standardize`, `scale` and statistics of windows mean on arrays.
 
-Edges of bins that are quantiles, means and spreads are all learned from the training data, also where only a condition
-reads them: what is tagged must not decide on them. Not here: which term is read, and where (`distinct_values`,
-`joint_tests`).
+Edges that are quantiles, means and spreads are all learned from training data, also where only a condition reads them:
+what is tagged must not decide on them. Not here: which term is read, and where (`distinct_values`, `joint_tests`).
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -61,8 +59,7 @@ def binned(numbers: Floats, edges: Sequence[float]) -> list[tuple[str, ...]]:
 # scales ---------------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class NumberMoments:
+class NumberMoments(NamedTuple):
     """What tokens with a number show of it.   moments: n, mean, mean, Σ (x - mean)², [4].   largest: of all |x|."""
 
     moments: Floats
@@ -71,27 +68,24 @@ class NumberMoments:
     @classmethod
     def of(cls, numbers: Floats, codes: Codes) -> NumberMoments:
         """numbers: of the distinct values, [V].   codes: the value of each token, [N], negative for none."""
-        tokens = np.bincount(codes[codes >= 0], minlength=len(numbers)).astype(np.float64)
-        seen = (tokens > 0) & ~np.isnan(numbers)
-        tokens, known = tokens[seen], numbers[seen]
-        n = max(tokens.sum(), 1.0)
+        tokens = np.bincount(codes[codes >= 0], minlength=len(numbers)) * ~np.isnan(numbers)
+        known, n = np.where(tokens > 0, numbers, 0.0), max(tokens.sum(), 1)
         with np.errstate(over="ignore", invalid="ignore"):
             mean = tokens @ known / n
             squares = tokens @ (known - mean) ** 2
         return cls(np.array([tokens.sum(), mean, mean, squares]), float(np.abs(known).max(initial=0.0)))
 
-    def __add__(self, other: NumberMoments) -> NumberMoments:
+    def joined(self, other: NumberMoments) -> NumberMoments:
+        """Those of both."""
         return NumberMoments(joined_moments(self.moments, other.moments), max(self.largest, other.largest))
 
     def scale(self, term: Apply) -> tuple[float, float]:
         """What a number is less, and divided by, in `standardize` or `scale`; a constant is divided by 1."""
         n, mean, _, squares = self.moments.tolist()
-        shift, unit = (
-            (mean, math.sqrt(squares / max(n, 1.0))) if term.function == "standardize" else (0.0, self.largest)
-        )
+        spread = math.sqrt(squares / max(n, 1.0))
+        shift, unit = (mean, spread) if term.function == "standardize" else (0.0, self.largest)
         if not math.isfinite(shift) or not math.isfinite(unit):
-            message = f"the numbers of `{term_text(term)}` are too large to be brought to scale"
-            raise data_error("bad-value", message)
+            raise data_error("bad-value", f"the numbers of `{term_text(term)}` are too large to be brought to scale")
         return shift, unit or 1.0
 
 
@@ -109,9 +103,7 @@ def statistic(term: Apply, numbers: Floats, corpus: Corpus) -> Floats:
         first, last = max(window.first, -longest), min(window.last, longest)
         gap = max(-first, last, 0)
         at = np.arange(block.end - block.first) + gap * np.repeat(np.arange(len(lengths)), lengths)
-        apart = np.full(
-            len(at) + gap * len(lengths), np.nan
-        )  # behind each sentence nothing, as far as a window reaches
+        apart = np.full(len(at) + gap * len(lengths), np.nan)  # with a gap behind each sentence
         apart[at] = numbers[block.first : block.end]
         found[block.first : block.end] = in_windows(term.function, apart, first, last)[at]
     return found
@@ -121,9 +113,7 @@ def statistic(term: Apply, numbers: Floats, corpus: Corpus) -> Floats:
 
 
 def learned_terms(spec: ModelSpec) -> Iterator[Apply]:
-    """Each `bin(term, 4)`, `standardize(term)` and `scale(term)` in features and conditions, once, at the position
-    itself.
-    """
+    """Each `bin(term, 4)`, `standardize(term)` and `scale(term)` in features and conditions, once, without its place."""
     seen: set[str] = set()
     for _, node in every_node(spec):
         if not isinstance(node, Apply) or not (node.function == "bin" or gives_number(node, "number")):

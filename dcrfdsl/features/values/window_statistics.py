@@ -31,7 +31,7 @@ def in_windows(name: str, numbers: Array, first: int, last: int) -> Array:
         return np.full(numbers.shape, np.nan)
     ends = [(0, 0)] * (numbers.ndim - 1)
     padded = np.pad(numbers, [*ends, (max(0, -first), max(0, last))], constant_values=np.nan)
-    with np.errstate(over="ignore", invalid="ignore"):
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         found = STATISTICS[name](padded[..., max(0, first) :], last - first + 1)[..., :length]
     return np.where(np.isfinite(found), found, np.nan)
 
@@ -59,38 +59,32 @@ def joined_moments(one: Array, other: Array) -> Array:
 
 
 def _moments(a: Array, b: Array, width: int) -> Array:
-    """Of each window, [4, ..., L - width + 1]; b is NaN where there is no number."""
+    """Of each window, [4, ..., L - width + 1], NaN where b, which is NaN where there is no number, has none."""
     known = ~np.isnan(b)
-    single = np.stack([known, np.where(known, a, 0.0), np.where(known, b, 0.0), np.zeros(b.shape)])
-    return _joined(joined_moments, single, width)
-
-
-def _mean(numbers: Array, width: int) -> Array:
-    n, mean, _, _ = _moments(numbers, numbers, width)
-    return np.where(n > 0, mean, np.nan)
+    single = [known, np.where(known, a, 0.0), np.where(known, b, 0.0), np.zeros(b.shape)]
+    found = _joined(joined_moments, np.stack(single), width)
+    return np.asarray(np.where(found[0] > 0, found, np.nan))
 
 
 def _spread(numbers: Array, width: int) -> Array:
     n, _, _, squares = _moments(numbers, numbers, width)
-    return np.where(n > 0, np.sqrt(squares / np.maximum(n, 1.0)), np.nan)
+    return np.asarray(np.sqrt(squares / n))
 
 
 def _slope(numbers: Array, width: int) -> Array:
     t = np.broadcast_to(np.arange(numbers.shape[-1], dtype=np.float64), numbers.shape)
-    products = _moments(t, numbers, width)[3]
-    squares = _moments(t, np.where(np.isnan(numbers), np.nan, t), width)[3]
-    return np.where(squares > 0, products / np.where(squares > 0, squares, 1.0), np.nan)
+    products, squares = (_moments(t, one, width)[3] for one in (numbers, np.where(np.isnan(numbers), np.nan, t)))
+    return np.asarray(products / np.where(squares > 0, squares, np.nan))
 
 
 def _change(numbers: Array, width: int) -> Array:
     first = _joined(lambda one, other: np.where(np.isnan(one), other, one), numbers, width)
-    last = _joined(lambda one, other: np.where(np.isnan(other), one, other), numbers, width)
-    return last - first
+    return _joined(lambda one, other: np.where(np.isnan(other), one, other), numbers, width) - first
 
 
 # Numbers [..., L] and the width of a window → [..., L - width + 1].
 STATISTICS: Mapping[str, Callable[[Array, int], Array]] = {
-    "mean": _mean,
+    "mean": lambda numbers, width: _moments(numbers, numbers, width)[2],
     "max": lambda numbers, width: _joined(np.fmax, numbers, width),
     "min": lambda numbers, width: _joined(np.fmin, numbers, width),
     "spread": _spread,

@@ -197,6 +197,13 @@ FORMATS: Table[Format] = Table(
             keyed=("column",),
             options={"lengths": _LENGTHS, **_MISSING},
         ),
+        "fasta": Format(
+            "A sequence below a line `>name`, as of amino acids or DNA: a character a token. The columns are the lines "
+            "of a record in turn, the sequence and then labels, a character each. Without labels, as in data to be "
+            "tagged, a sequence may have several lines. `tag` adds lines to the record.",
+            "data fasta(aa, topology)\nlabel topology in {i, M, o}\nclique topology: aa[-3..3]\n"
+            "clique topology[-1], topology",
+        ),
         "grmm": Format(
             "A token a line: labels, `----`, then features, split at blanks, and a blank line after each sentence. "
             "The last column has all features, the others a label each. A line without `----` has no labels, as in "

@@ -247,10 +247,6 @@ def _are_lengths(value: Value) -> bool:
     return False
 
 
-def _has_window(value: Value) -> bool:
-    return isinstance(value, Reference | Apply) and isinstance(value.place, Window)
-
-
 # What each kind of parameter takes, and the words for it.
 _EXPECTED: Mapping[str, tuple[Callable[[Value], bool], str]] = {
     "term": (lambda value: isinstance(value, Reference | Apply), "a column, or a function of one"),
@@ -265,7 +261,9 @@ _EXPECTED: Mapping[str, tuple[Callable[[Value], bool], str]] = {
     "numbers": (lambda value: isinstance(value, Number), "a number, or several that ascend"),
     "scores": (lambda value: isinstance(value, Reference), "a column of scores"),
     "number": (lambda value: isinstance(value, Reference | Apply), "a column of numbers, or a function that gives one"),
-    "window": (_has_window, "a number with a window behind it, as `temp[-3..3]`"),
+    "window": (
+        lambda value: isinstance(getattr(value, "place", None), Window), "a number and its window, as `temp[-3..3]`"
+    ),
     "factor": (lambda value: isinstance(value, Number) and 0 < value.value < inf, "a number above 0"),
 }  # fmt: skip
 
