@@ -134,7 +134,7 @@ def _describe(trained: TrainedModel, talk: Talk) -> None:
         talk(note)
     for name, found in trained.extractor.learned.items():
         if not name.startswith("bin("):
-            talk(f"{name} is (the number - {found[0]:.6g}) / {found[1]:.6g}")
+            talk(f"{name} is (the number {-found[0]:+.6g}) / {found[1]:.6g}")
     talk()
 
 

@@ -241,7 +241,7 @@ def test_constants_hold_for_other_data_and_stay_in_the_model(tmp_path, capfd):
     np.testing.assert_array_equal(again.marginals(other)[0]["y"], model.marginals(other)[0]["y"])
     assert run(["show", str(tmp_path / "x.model")]) == 0
     shift, unit = model.extractor.learned["standardize(x)"]
-    assert f"standardize(x) is (the number - {shift:.6g}) / {unit:.6g}\n" in capfd.readouterr().err
+    assert f"standardize(x) is (the number {-shift:+.6g}) / {unit:.6g}\n" in capfd.readouterr().err
     metadata = model.extractor.metadata()
     for wrong in ([1.0], [1.0, 0.0], [1.0, math.nan], [1.0, -2.0]):
         spoilt = {**metadata, "bins": {**metadata["bins"], "scale(k)": wrong}}

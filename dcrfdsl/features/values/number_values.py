@@ -113,7 +113,7 @@ def statistic(term: Apply, numbers: Floats, corpus: Corpus) -> Floats:
 
 
 def learned_terms(spec: ModelSpec) -> Iterator[Apply]:
-    """Each `bin(term, 4)`, `standardize(term)` and `scale(term)` in features and conditions, once, without its place."""
+    """Each `bin(term, 4)`, `standardize(term)` and `scale(term)` of features and conditions once, without its place."""
     seen: set[str] = set()
     for _, node in every_node(spec):
         if not isinstance(node, Apply) or not (node.function == "bin" or gives_number(node, "number")):
