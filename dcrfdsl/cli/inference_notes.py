@@ -100,6 +100,8 @@ def training_notes(model: TrainedModel) -> Iterator[str]:
             f"probabilities: scores times {fit.temperature:.4g}, as fits {fit.sentences:,} held-out sentences best "
             f"(log-likelihood {figure(fit.after)}; of the scores as they are {figure(fit.before)})"
         )
+    elif model.record.settings.get("criterion", {}).get("cost"):
+        yield "note: costs bias probabilities on purpose, and `dcrfdsl calibrate` fits them to held-out data"
 
 
 _FORGET: list[Callable[[], None]] = []  # ends what the last command in this process announces

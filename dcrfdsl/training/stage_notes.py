@@ -28,10 +28,6 @@ def diagnostics_of(stage: Stage, objective: Criterion, outcome: Outcome) -> list
         notes.append(
             f"`{name}` sums over all wrong labellings here, so it trained under `exact` and not `{asked.method}`"
         )
-    if getattr(stage.settings.criterion, "cost", None) is not None:
-        notes.append(
-            f"`{name}` trained with costs, which bias probabilities on purpose: `dcrfdsl calibrate` fits them to data"
-        )
     return [*notes, *_of_groups(stage, outcome), *_worse_than_before(stage, objective, outcome)]
 
 

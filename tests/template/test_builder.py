@@ -407,6 +407,11 @@ CASES: list[tuple[str, Callable[[Template], object], str]] = [
         lambda m: m.train("hmsvm", loss=call("hamming", tag), kernels={"chain": call("rbf", gamma=0.5)}),
         "train hmsvm: loss = hamming(tag), kernel.chain = rbf(gamma = 0.5)",
     ),
+    (
+        "costs that are added",
+        lambda m: m.train("likelihood", cost=call("sum", call("cost", tag, "A B 2"), call("hamming", tag))),
+        'train likelihood: cost = sum(cost(tag, "A B 2"), hamming(tag))',
+    ),
 ]
 
 

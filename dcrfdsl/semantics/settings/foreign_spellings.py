@@ -18,6 +18,7 @@ from ...foundation import Table, did_you_mean
 from ...syntax import CallSpec, nodes as ex, value_text
 from ..schema import ModelSpec, as_call
 from .infer_settings import INFERENCE
+from .loss_settings import COSTS
 from .method_settings import MethodSettings
 from .optimizer_settings import OPTIMIZERS, AutoOptimizer
 from .prior_settings import PRIORS
@@ -121,7 +122,12 @@ def _spelt(strange: Mapping[str, ex.Value], holder: SettingHolder) -> _Taken:
 
 
 def _penalty(strange: Mapping[str, ex.Value], holder: SettingHolder) -> _Taken:
-    names = [name for name in strange if _folded(name) in _PENALTIES or _folded(name) == "regularizer"]
+    calls = {name: as_call(holder.spec.settled(value)) for name, value in strange.items()}
+    names = [
+        name
+        for name, call in calls.items()
+        if (_folded(name) in _PENALTIES or _folded(name) == "regularizer") and (call is None or call.name not in COSTS)
+    ]
     takes_prior = holder.written is None or holder.method not in WITHOUT_PENALTY
     if (
         not names
