@@ -212,7 +212,7 @@ def inference_beside(
     may_be = inference.name in ("exact", "auto", "automaton")  # `auto`: by the width of each graph
     exact = judged.exact_if_it_fits(settings) if may_be else None
     if exact is None:
-        message = f"`{written} = segments` needs `exact`, and this stage decodes by `{inference.name}`"
+        message = f"`{written} = segments` needs `exact`, and this stage takes `{inference.name}`"
         if may_be:
             message = f"`{written} = segments` needs `exact`, which builds too large a table with it"
         remedy = (

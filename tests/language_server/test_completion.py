@@ -62,6 +62,8 @@ EXACT = {
     "train likelihood: prior = gaussian(▌": ["variance", "mean"],
     "train likelihood: prior = gaussian(variance = ▌": ["spread", "10"],
     "train likelihood: prior = gaussian(mean = ▌": ["here", "zero"],
+    "train likelihood: cost = ▌": ["hamming", "cost", "segments", "sum"],
+    "forbid chunk is O with cost = ▌": ["spread"],
     "train mce(measure = ▌": ["softmax", "difference", "ratio"],
     "piece one over ▌": ["chunk"],
     "piece one over chunk: ▌": ["here", "locked"],
