@@ -14,26 +14,31 @@ a block says that its last command ends with an error.
 
 from __future__ import annotations
 
+import atexit
 import functools
 import json
 import os
 import re
 import shlex
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TextIO
+from typing import IO, TextIO
+
+from page_client import ask, exit_code
 
 ANY = "…"
 FENCE = re.compile(r"^(`{3,})(\S*)[ \t]*(\S*)[ \t]*\n(.*?)^\1[ \t]*$", re.MULTILINE | re.DOTALL)
 OPTION = re.compile(r"^:(\w+):[ \t]*(.*)\n", re.MULTILINE)
 COMMENT = re.compile(r"<!-- *(\w+)(?:: *(.*?))? *-->")
-SERVER = Path(__file__).with_name("page_server.py")
+SERVER, CLIENT = (Path(__file__).with_name(f"page_{side}.py") for side in ("server", "client"))
 PLAIN = re.compile(r"dcrfdsl [\w\s./=,:+\-\"'()\[\]]*")  # a command that needs no shell
 
 
@@ -104,7 +109,7 @@ def run_page(path: Path, root: Path, folder: Path) -> None:
     page = path.read_text(encoding="utf-8")
     if source := comment_of(page, "in"):
         shutil.copytree(root / source, folder, dirs_exist_ok=True)
-    environment = os.environ | {"COLUMNS": "80", "NO_COLOR": "1", "PYTHONPATH": str(root), "DCRFDSL_THREADS": "2"}
+    place = _Place(folder, _environment(root), _server(root))
     with ExitStack() as ends:
         session: _Session | None = None
         for step in steps_of(page):
@@ -113,25 +118,46 @@ def run_page(path: Path, root: Path, folder: Path) -> None:
                 (folder / step.name).parent.mkdir(parents=True, exist_ok=True)
                 (folder / step.name).write_text(step.text, encoding="utf-8")
             elif step.kind == "console":
-                _run_console(step, folder, environment, where)
+                _run_console(step, place, where)
             else:
-                session = session or ends.enter_context(_session(folder, environment))
+                session = session or ends.enter_context(_session(place))
                 _run_python(step, session, where)
 
 
+def _environment(root: Path) -> dict[str, str]:
+    return os.environ | {"COLUMNS": "80", "NO_COLOR": "1", "PYTHONPATH": str(root), "DCRFDSL_THREADS": "2"}
+
+
 @functools.cache
-def _server(environment: tuple[tuple[str, str], ...]) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, str(SERVER)], env=dict(environment), text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+def _server(root: Path) -> str:
+    """The socket of a running `page_server`; it ends with this process."""
+    folder = tempfile.mkdtemp()
+    path = os.path.join(folder, "socket")
+    server = subprocess.Popen(
+        [sys.executable, str(SERVER), path], env=_environment(root), stdin=subprocess.PIPE, stdout=subprocess.DEVNULL
     )
 
+    def end() -> None:
+        server.communicate()
+        shutil.rmtree(folder)
 
-def _ask(environment: dict[str, str], request: dict[str, Any]) -> int:
-    server = _server(tuple(environment.items()))
-    assert server.stdin and server.stdout
-    server.stdin.write(json.dumps(request) + "\n")
-    server.stdin.flush()
-    return int(server.stdout.readline())
+    atexit.register(end)
+    while not os.path.exists(path):
+        assert server.poll() is None, "the server of pages does not start"
+        time.sleep(0.01)
+    return path
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Where the steps of a page run: in `folder`, with `environment`, by the server at `socket`."""
+
+    folder: Path
+    environment: dict[str, str]
+    socket: str
+
+    def ask(self, streams: tuple[int, int, int], **what: object) -> socket.socket:
+        return ask(self.socket, {**what, "folder": str(self.folder), "environment": self.environment}, streams)
 
 
 @dataclass(frozen=True)
@@ -140,39 +166,46 @@ class _Session:
 
     questions: TextIO
     answers: TextIO
-    errors: Path
+    errors: IO[bytes]
 
 
 @contextmanager
-def _session(folder: Path, environment: dict[str, str]) -> Iterator[_Session]:
-    with tempfile.TemporaryDirectory() as own:
-        read, write, errors = (os.path.join(own, name) for name in ("read", "write", "errors"))
-        os.mkfifo(read), os.mkfifo(write)
-        _ask(environment, {"session": [read, write], "folder": str(folder), "output": errors})
-        with open(read, "w", encoding="utf-8") as questions, open(write, encoding="utf-8") as answers:
-            yield _Session(questions, answers, Path(errors))
+def _session(place: _Place) -> Iterator[_Session]:
+    (asked, ask_end), (answer_end, answered) = os.pipe(), os.pipe()
+    with tempfile.TemporaryFile() as errors:
+        connection = place.ask((asked, answered, errors.fileno()), session=True)
+        os.close(asked), os.close(answered)
+        with (
+            connection,
+            open(answer_end, encoding="utf-8") as answers,
+            open(ask_end, "w", encoding="utf-8") as questions,
+        ):
+            yield _Session(questions, answers, errors)
 
 
-def _run_console(step: Step, folder: Path, environment: dict[str, str], where: str) -> None:
+def _run_console(step: Step, place: _Place, where: str) -> None:
     every = list(commands(step.text))
     for n, (command, shown) in enumerate(every, 1):
-        code, printed = _run_command(command, folder, environment)
+        code, printed = _run_command(command, place)
         wrong = step.fails and n == len(every)
         assert bool(code) == wrong, f"{where}: `{command}` ends with {code}:\n{printed}"
         assert matches(shown, printed), f"{where}: `{command}` prints\n{printed}\nthe page shows\n{shown}"
 
 
-def _run_command(command: str, folder: Path, environment: dict[str, str]) -> tuple[int, str]:
+def _run_command(command: str, place: _Place) -> tuple[int, str]:
     """Exit code, and stdout and stderr together."""
     plain = command.replace("\\\n", " ")
     if PLAIN.fullmatch(plain):
-        with tempfile.NamedTemporaryFile() as output:
-            request = {"command": shlex.split(plain), "folder": str(folder), "output": output.name}
-            return _ask(environment, request), Path(output.name).read_text(encoding="utf-8")
-    define = f'dcrfdsl() {{ "{sys.executable}" -c "from dcrfdsl.cli import main; main()" "$@"; }}; '
+        with tempfile.TemporaryFile() as output, open(os.devnull) as nothing:
+            streams = (nothing.fileno(), output.fileno(), output.fileno())
+            code = exit_code(place.ask(streams, command=shlex.split(plain)[1:]))
+            output.seek(0)
+            return code, output.read().decode()
+    python = shlex.quote(sys.executable)
+    define = f'dcrfdsl() {{ {python} -ES {shlex.quote(str(CLIENT))} {shlex.quote(place.socket)} "$@"; }}; '
     run = subprocess.run(
-        ["bash", "-c", f'{define} python() {{ "{sys.executable}" "$@"; }}; {command}'], cwd=folder,
-        env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
+        ["bash", "-c", f'{define} python() {{ {python} "$@"; }}; {command}'], cwd=place.folder,
+        env=place.environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
     )  # fmt: skip
     return run.returncode, run.stdout
 
@@ -181,7 +214,9 @@ def _run_python(step: Step, session: _Session, where: str) -> None:
     session.questions.write(json.dumps(step.text) + "\n")
     session.questions.flush()
     answer = session.answers.readline()
-    assert answer, f"{where} fails:\n{session.errors.read_text(encoding='utf-8')}"
+    if not answer:
+        session.errors.seek(0)
+        raise AssertionError(f"{where} fails:\n{session.errors.read().decode()}")
     printed = json.loads(answer)
     if step.shown is not None:
         assert matches(step.shown, printed), f"{where} prints\n{printed}\nthe page shows\n{step.shown}"

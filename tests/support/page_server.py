@@ -1,12 +1,15 @@
 """Runs commands and Python sessions in forks of one process, which has the package and the usual kernels loaded.
 
-A short command takes most of its time for that, and a page has many of them. Each line of standard input is a request
-in JSON, each line of standard output an answer:
+A short command takes most of its time for that, and a page has many of them. A request is one connection to the socket
+whose path is the argument: three streams, sent as file descriptors, and a text in JSON:
 
-    {"command": [word, …], "folder": F, "output": FILE}    the exit code; what it prints is in FILE
-    {"session": [FIFO, FIFO], "folder": F, "output": FILE}  0; Python to run comes through the first FIFO, a JSON text
-                                                            a line; what it prints goes through the second; errors
-                                                            are in FILE
+    {"command": [word, …], "folder": F, "environment": E}  `dcrfdsl` with these words; the streams are its standard
+                                                           input, output and errors; the answer is its exit code
+    {"session": true, "folder": F, "environment": E}       Python to run comes through the first stream, a JSON text a
+                                                           line; what it prints goes through the second; errors go to
+                                                           the third
+
+The server ends with its own standard input. `page_client` is what a shell calls.
 """
 
 from __future__ import annotations
@@ -15,6 +18,9 @@ import contextlib
 import io
 import json
 import os
+import selectors
+import signal
+import socket
 import sys
 import tempfile
 from pathlib import Path
@@ -48,7 +54,7 @@ def run_command(words: list[str]) -> int:
     """The exit code of `dcrfdsl …`."""
     from dcrfdsl.cli import main
 
-    sys.argv = words
+    sys.argv = ["dcrfdsl", *words]
     try:
         main()
     except SystemExit as leave:
@@ -56,29 +62,39 @@ def run_command(words: list[str]) -> int:
     return 0
 
 
-def run_session(read: str, write: str) -> int:
+def run_session() -> None:
     """Runs what comes, in one name space, until the other side closes."""
     names: dict[str, Any] = {"__name__": "__main__"}
     sys.path[0] = ""  # as in a session that one begins in that folder
-    with open(read, encoding="utf-8") as questions, open(write, "w", encoding="utf-8") as answers:
-        for line in questions:
-            out = io.StringIO()
-            with contextlib.redirect_stdout(out):
-                exec(compile(json.loads(line), "<page>", "exec"), names)
-            print(json.dumps(out.getvalue()), file=answers, flush=True)
-    return 0
+    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    for line in os.fdopen(os.dup(0), encoding="utf-8"):
+        out = io.StringIO()
+        with contextlib.redirect_stdout(out):
+            exec(compile(json.loads(line), "<page>", "exec"), names)
+        print(json.dumps(out.getvalue()), file=answers, flush=True)
 
 
-def run_request(request: dict[str, Any]) -> int:
-    """Runs a request in a fork of this process, which does not return."""
+def answer(connection: socket.socket) -> None:
+    """Runs a request in a fork of the server, which does not return."""
     code = 70
     try:
+        parts, streams = [], []
+        while not parts or parts[-1]:  # until the client has said all
+            text, found, _, _ = socket.recv_fds(connection, 1 << 16, 3)
+            parts.append(text)
+            streams += found
+        request = json.loads(b"".join(parts))
+        for number, stream in enumerate(streams):
+            os.dup2(stream, number)
+            os.close(stream)
         os.chdir(request["folder"])
-        file = os.open(request["output"], os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
-        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-        os.dup2(file, 1)
-        os.dup2(file, 2)
-        code = run_command(request["command"]) if "command" in request else run_session(*request["session"])
+        os.environ.clear()
+        os.environ.update(request["environment"])
+        if "command" in request:
+            code = run_command(request["command"])
+        else:
+            run_session()
+            code = 0
     except Exception:
         import traceback
 
@@ -86,21 +102,29 @@ def run_request(request: dict[str, Any]) -> int:
     finally:
         sys.stdout.flush()
         sys.stderr.flush()
+        with contextlib.suppress(OSError):
+            connection.sendall(str(code).encode())
         os._exit(code)
 
 
-def serve() -> None:
-    answers = os.fdopen(os.dup(1), "w")
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what the warm-up prints
+def serve(path: str) -> None:
     warm_up()
-    for line in sys.stdin:
-        request = json.loads(line)
-        child = os.fork()
-        if child == 0:
-            run_request(request)
-        code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) if "command" in request else 0
-        print(code, file=answers, flush=True)
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for the forks
+    listener = socket.socket(socket.AF_UNIX)
+    listener.bind(path + ".new")
+    listener.listen(64)
+    os.rename(path + ".new", path)  # whoever finds it can connect
+    both = selectors.DefaultSelector()
+    both.register(listener, selectors.EVENT_READ)
+    both.register(0, selectors.EVENT_READ)
+    while all(key.fileobj is listener for key, _ in both.select()):
+        connection, _ = listener.accept()
+        if os.fork() == 0:
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            listener.close()
+            answer(connection)
+        connection.close()
 
 
 if __name__ == "__main__":
-    serve()
+    serve(sys.argv[1])
