@@ -160,7 +160,7 @@ def test_a_killed_writer_leaves_a_whole_file_and_nothing_else(tmp_path: Path, ho
     """kill -9 at random moments: the old or the new file is whole, and the next writer removes what is left."""
     moments, target = random.Random(5), tmp_path / "a.model"
     write_whole(target, [b"a" * 2_000_000])
-    for _ in range(30):
+    for _ in range(15):
         writer = subprocess.Popen([sys.executable, "-c", WRITER, str(target), how], stdout=subprocess.PIPE)
         assert writer.stdout is not None
         writer.stdout.readline()

@@ -45,7 +45,7 @@ def test_a_training_that_is_killed_goes_on(kind: str, tmp_path: Path) -> None:
     folder = tmp_path / "work"
     folder.mkdir()
     (folder / "t.dcrf").write_text(KINDS[kind])
-    rows = sentences("PQRST", count=120, seed=0, words="abcdefghijklmnop")
+    rows = sentences("PQRST", count=40, seed=0, words="abcdefghijklmnop")
     (folder / "t.txt").write_text("\n\n".join("\n".join(" ".join(token) for token in row) for row in rows) + "\n")
     model, checkpoint = folder / "t.model", folder / "t.model.checkpoint"
     for _ in range(2):  # first with kernels to compile

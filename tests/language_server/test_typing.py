@@ -16,7 +16,7 @@ pytest.importorskip("pygls", reason="the extra `lsp` is not installed")
 
 DESIGN = SHARED / "design" / "examples"
 OURS = sorted((ROOT / "templates").glob("*.dcrf"))
-PREFIXES = 200  # after which the problems must be those of a fresh check
+PREFIXES = 100  # after which the problems must be those of a fresh check
 LIMIT = 0.05  # seconds of an answer, on a quiet machine
 AT_CURSOR = (
     "textDocument/completion", "textDocument/hover", "textDocument/signatureHelp", "textDocument/definition",
@@ -58,7 +58,7 @@ def ask_all(client: LspClient, uri: str) -> None:
 @pytest.mark.long
 def test_templates_typed_character_by_character(tmp_path: Path) -> None:
     files = sorted(DESIGN.glob("*.dcrf")) or OURS
-    texts = [path.read_text(encoding="utf-8") for path in files[:9]]
+    texts = [path.read_text(encoding="utf-8") for path in files[:5]]
     stops = {
         (n, place)
         for n, text in enumerate(texts)

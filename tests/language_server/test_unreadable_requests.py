@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -41,21 +42,18 @@ def test_bad_json_is_said_in_one_line(tmp_path: Path) -> None:
     assert errors.startswith("what came is no JSON: ") and errors.count("\n") == 1
 
 
-@pytest.mark.parametrize(
-    ("body", "reason"),
-    [
-        (b"[1, 2]", "list, expected an object with `jsonrpc`"),
-        (b'[{"jsonrpc": "2.0", "id": 7, "method": "shutdown"}]', "list, expected an object with `jsonrpc`"),
-        (b"7", "int, expected an object with `jsonrpc`"),
-        (b"null", "NoneType, expected an object with `jsonrpc`"),
-        (b'{"id": 7}', "dict, expected an object with `jsonrpc`"),
-        (b"[" * 100_000 + b"]" * 100_000, "it is nested too deeply"),
-        (b'{"a":' * 100_000 + b"1" + b"}" * 100_000, "it is nested too deeply"),
-    ],
-)
-def test_other_json_is_told_in_one_line(tmp_path: Path, body: bytes, reason: str) -> None:
-    code, errors = said(tmp_path, INITIALIZE, body, SHUTDOWN, EXIT)
-    assert (code, errors) == (0, f"what came is no message: {reason}\n")
+def test_other_json_is_told_in_one_line_each(tmp_path: Path) -> None:
+    told = {
+        b"[1, 2]": "list, expected an object with `jsonrpc`",
+        b'[{"jsonrpc": "2.0", "id": 7, "method": "shutdown"}]': "list, expected an object with `jsonrpc`",
+        b"7": "int, expected an object with `jsonrpc`",
+        b"null": "NoneType, expected an object with `jsonrpc`",
+        b'{"id": 7}': "dict, expected an object with `jsonrpc`",
+        b"[" * 100_000 + b"]" * 100_000: "it is nested too deeply",
+        b'{"a":' * 100_000 + b"1" + b"}" * 100_000: "it is nested too deeply",
+    }
+    code, errors = said(tmp_path, INITIALIZE, *told, SHUTDOWN, EXIT)
+    assert (code, errors.splitlines()) == (0, [f"what came is no message: {reason}" for reason in told.values()])
 
 
 def test_a_request_that_cannot_be_read_is_answered(tmp_path: Path) -> None:
@@ -69,26 +67,31 @@ def test_a_request_that_cannot_be_read_is_answered(tmp_path: Path) -> None:
         assert client.checked(uri)[0]["code"] == "unknown-name"
 
 
+@pytest.fixture(scope="module")
+def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LspClient]:
+    with LspClient(tmp_path_factory.mktemp("names")) as client:
+        yield client
+
+
 @pytest.mark.parametrize(
     "name", ["my file.dcrf", "100%.dcrf", "%41.dcrf", "\u015f#q?.dcrf", "\u00fc+&.dcrf"]
 )  # fmt: skip
-def test_names_of_files_with_signs_of_uris(name: str, tmp_path: Path) -> None:
-    (tmp_path / name).write_text("data conll(word, y)\nlabel y in {A, B}\n", encoding="utf-8")
-    with LspClient(tmp_path) as client:
-        outer = client.open("outer.dcrf", f'use "{name}"\nclique y: word\n')
-        assert client.checked(outer) == []
-        (found,) = client.ask("textDocument/definition", client.at(outer, "word"))
-        assert found["uri"] == (tmp_path / name).as_uri()
+def test_names_of_files_with_signs_of_uris(name: str, client: LspClient) -> None:
+    used = client.folder / name
+    used.write_text("data conll(word, y)\nlabel y in {A, B}\n", encoding="utf-8")
+    outer = client.open(f"outer of {len(client.texts)}.dcrf", f'use "{name}"\nclique y: word\n')
+    assert client.checked(outer) == []
+    (found,) = client.ask("textDocument/definition", client.at(outer, "word"))
+    assert found["uri"] == used.as_uri()
 
 
 @pytest.mark.parametrize("uri", ["untitled:Untitled-1", "file:///a%00b.dcrf", f"file:///{'q' * 5000}.dcrf"])
-def test_texts_that_are_no_files(uri: str, tmp_path: Path) -> None:
-    with LspClient(tmp_path) as client:
-        client.texts[uri], client.versions[uri] = WRONG, 1
-        document = {"uri": uri, "languageId": "dcrf", "version": 1, "text": WRONG}
-        client.tell("textDocument/didOpen", {"textDocument": document})
-        assert client.checked(uri)[0]["code"] == "unknown-name"
-        client.ask("textDocument/completion", client.at(uri, "wrd"))
+def test_texts_that_are_no_files(uri: str, client: LspClient) -> None:
+    client.texts[uri], client.versions[uri] = WRONG, 1
+    document = {"uri": uri, "languageId": "dcrf", "version": 1, "text": WRONG}
+    client.tell("textDocument/didOpen", {"textDocument": document})
+    assert client.checked(uri)[0]["code"] == "unknown-name"
+    client.ask("textDocument/completion", client.at(uri, "wrd"))
 
 
 @pytest.mark.long
