@@ -91,6 +91,7 @@ def test_an_interrupt_before_training_leaves_no_parts(here: Path, monkeypatch: p
     assert not (here / "y.model.parts").exists() and not (here / "y.model").exists()
 
 
+@pytest.mark.long
 def test_a_killed_training_goes_on_from_its_parts(here: Path) -> None:
     undisturbed = trained("data", "--memory", "3GB")
     (here / "y.model").unlink()

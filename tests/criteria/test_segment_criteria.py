@@ -139,8 +139,8 @@ def test_importance_counts_a_sentence_as_often():
 
 STAGES = [
     "train perceptron", "train perceptron: average = no", "train perceptron: vote = yes", "train hmsvm",
-    "train hmsvm: loss = hamming", "train hmsvm: loss = hamming, optimizer = bcfw",
-    "train likelihood: optimizer = sgd",
+    "train hmsvm: loss = hamming", "train likelihood: optimizer = sgd",
+    pytest.param("train hmsvm: loss = hamming, optimizer = bcfw", marks=pytest.mark.long),
 ]  # fmt: skip
 
 

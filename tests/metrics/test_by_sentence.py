@@ -76,6 +76,7 @@ def evaluations(draw: st.DrawFn) -> Evaluation:
     )
 
 
+@pytest.mark.long
 @settings(max_examples=150)
 @given(evaluations())
 def test_sums_of_sentences_give_the_metrics(evaluation: Evaluation) -> None:

@@ -90,6 +90,7 @@ def cases(draw: st.DrawFn) -> tuple[str, list[list[Cell]], list[list[str]]]:
     return name, gold, predicted
 
 
+@pytest.mark.long
 @settings(max_examples=300)
 @given(cases())
 def test_what_counts_is_what_every_completion_agrees_on(case: tuple[str, list[list[Cell]], list[list[str]]]) -> None:

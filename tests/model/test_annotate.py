@@ -54,7 +54,9 @@ def fitted(template: str, *records: Any) -> TrainedModel:
     return dcrfdsl.fit(spec, chunk.corpus)
 
 
-@pytest.mark.parametrize("text", TEXTS)
+@pytest.mark.parametrize(
+    "text", [pytest.param(text, marks=[pytest.mark.long] if "Bank" in text else []) for text in TEXTS]
+)
 def test_probabilities_are_those_of_all_labellings(text: str) -> None:
     """By enumeration: the share of the labellings that have exactly this segment."""
     model = trained(SINGLE)

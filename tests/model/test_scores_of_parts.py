@@ -112,6 +112,7 @@ def test_nothing_to_score_is_one_message() -> None:
         model().scores.evaluate_parts([])
 
 
+@pytest.mark.long
 def test_eval_of_a_stream_prints_the_scores_of_the_whole(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -78,8 +78,13 @@ def doors(root: Path = ROOT) -> dict[str, dict[str, str]]:
     return found
 
 
-def imported_names(path: Path, root: Path = ROOT) -> Iterator[tuple[str, str]]:
+@functools.cache
+def imported_names(path: Path, root: Path = ROOT) -> tuple[tuple[str, str], ...]:
     """(module or room, name) of every import from the package, wherever it stands in the file."""
+    return tuple(_imports(path, root))
+
+
+def _imports(path: Path, root: Path) -> Iterator[tuple[str, str]]:
     package = module_name(path.parent / "__init__.py", root).split(".")
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.ImportFrom):

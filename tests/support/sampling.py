@@ -16,7 +16,7 @@ from zlib import crc32
 
 import pytest
 
-ROOMS = ("criteria", "end_to_end", "inference", "kernels", "model", "optimizers", "training")
+ROOMS = ("criteria", "end_to_end", "export", "features", "inference", "kernels", "model", "optimizers", "training")
 SELDOM = (
     "mean_field",
     "trw",
@@ -26,12 +26,15 @@ SELDOM = (
 )  # inference methods whose kernels take a minute to compile, most of it theirs alone
 RARE = {  # a file below tests/: names of tests whose kernels take 3 to 30 seconds to compile, as a regular expression
     "cli/test_cli.py": r"log_z_alone_is_a_line\[(bp|trp)|infer_says_when_a_method_did_not_converge",  # messages of .uai
-    "criteria/test_all_criteria.py": r"\[(marginal|mce.*(loss|psi = inf|segments))",  # tangents, competitors
+    "criteria/test_all_criteria.py": (
+        r"\[(marginal|mce.*(loss|psi = inf|segments)|hmsvm, zero_one.*factorial)"  # tangents, competitors
+    ),
     "criteria/test_coupled_spans.py": r"^test_",  # competitors
     "criteria/test_criteria.py": r"\[seen transitions",  # lattices
     "criteria/test_hmsvm.py": r"on_loops_messages",
     "criteria/test_large_pieces.py": r"^test_",  # pieces as graphs of their own
     "criteria/test_mce.py": r"large_psi|under_messages|filled_in",  # competitors
+    "criteria/test_offsets_in_criteria.py": r"mce|marginal",  # competitors, tangents
     "criteria/test_perceptron.py": r"\[(bp|trp)\]",
     "criteria/test_risks.py": r"marginal|no_number|propositions",  # tangents; messages in log space
     "criteria/test_segment_errors.py": r"^test_",  # competitors
@@ -48,15 +51,18 @@ RARE = {  # a file below tests/: names of tests whose kernels take 3 to 30 secon
     "inference/test_nbest.py": r"is_approximate|_draws_|no_labelling_satisfies|n_best_of_every_family",
     "inference/test_pruned.py": r"^test_",  # lattices
     "inference/test_pruned_guides.py": r"^test_",
+    "inference/test_schedules.py": r"_are_damped_",  # damped messages
     "inference/test_segment_models.py": r"^test_",  # sums over segments
     "inference/test_segments.py": r"sums|best|huge",
     "training/test_checkpoints.py": r"\[trp\]",  # messages
+    "training/test_parts.py": r"\[marginal\]",  # tangents
     "kernels/test_automaton.py": r"^test_",
     "kernels/test_fast_paths.py": r"\[(bp|trp) ",  # labellings by messages
     "model/test_calibration.py": r"and_samples_go",
+    "model/test_stage_guides.py": r"^test_(?!formatted|python)",  # lattices
     "model/test_files_of_earlier_versions.py": r"messages|mean|bp|ep\]|tr[pw]|gibbs|certified|pruned|mce|exp|marginal",
     "templates/test_templates.py": (
-        r"trains_saves.*\[(hierarchical|.*factorial|morphology|semi_markov|tagger)|comparison_trains\[(boosted|errors)"
+        r"trains_saves.*\[(hierarchical|proven|.*factorial|morphology|semi_markov|tagger)|comparison_trains\[(boosted|errors)"
     ),
     "training/test_trainable.py": r"\[(marginal|mce)",
 }
@@ -121,5 +127,6 @@ def mark_seldom(items: Sequence[pytest.Item]) -> None:
     """Marks the cases as `long` whose name has one of the methods of `SELDOM`, and those of `RARE`."""
     for item in items:
         rare = RARE.get("/".join(item.path.parts[-2:]))
-        if any(method in item.name.partition("[")[2] for method in SELDOM) or (rare and re.search(rare, item.name)):
+        parameters = item.name.partition("[")[2].replace(" ", "_")
+        if any(method in parameters for method in SELDOM) or (rare and re.search(rare, item.name)):
             item.add_marker("long")

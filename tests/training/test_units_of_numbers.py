@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from sampling import some
 from scipy.optimize import minimize
 
 from dcrfdsl.criteria.criterion import Criterion
@@ -135,7 +136,7 @@ def least(objective: Criterion, problem: TrainingProblem) -> float:
     return float(found.fun)
 
 
-@pytest.mark.parametrize("optimizer", [*PROVEN, *OTHERS])
+@pytest.mark.parametrize("optimizer", some([*PROVEN, *OTHERS], 2))
 def test_seconds_since_1970_change_no_optimum(optimizer: str, tmp_path: Path) -> None:
     resolved = load_text(f"{CLOCK}train likelihood: optimizer = {optimizer}\n")
     rows = clock()
@@ -307,6 +308,7 @@ def test_sizes_lose_no_digit_and_blocks_keep_to_their_weights() -> None:
     np.testing.assert_array_equal(units.sizes_alone(groups).size, np.exp2([31.0, 31.0, 31.0, 31.0, -7.0, 31.0]))
 
 
+@pytest.mark.long
 def test_numbers_in_parts_are_trained_as_in_memory(tmp_path: Path) -> None:
     resolved = load_text(f"{CLOCK}train likelihood\n")
     corpus = written(clock(), tmp_path, resolved)
