@@ -67,6 +67,7 @@ GRAPHS = {
 FEW = "optimizer = lbfgs(max_iterations = 2)"
 TRAIN = {
     **{name: f"{name}: {FEW}" for name in ("likelihood", "piecewise", "memm", "pseudolikelihood", "pwpl")},
+    "likelihood of costs": f"likelihood: cost = hamming, {FEW}",
     "bidirectional": f"bidirectional: {FEW}",
     "induce": f"induce: rounds = 1, {FEW}",
     "rescale": f"likelihood as first: {FEW}\ntrain rescale after first: {FEW}",
