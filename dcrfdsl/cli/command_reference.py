@@ -183,6 +183,7 @@ OPTION_EXAMPLES: Mapping[str, tuple[str, ...]] = {
         '--at-least "accuracy(chunk)=0.5"',
         "dcrfdsl train shapes.dcrf train.txt -o shapes.model --features shapes.py --quiet",
         "dcrfdsl train chunk.dcrf train.txt -o chunk.model --checkpoint 600",
+        "dcrfdsl train few.dcrf train.txt -o few.model --unlabelled test.txt",
         "dcrfdsl train chunk.dcrf train.txt -o chunk.model --dev dev.txt --json > iterations.jsonl",
         "dcrfdsl train chunk.dcrf train.txt dev.txt -o chunk.model --workers 2",
         "dcrfdsl train chunk.dcrf train.txt -o chunk.model --cluster tcp://10.0.0.1:8786 --cache /shared/parts",

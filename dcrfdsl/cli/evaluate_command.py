@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 from ..foundation import json_text, render
@@ -14,9 +15,11 @@ from .options import Argument, ByLabel, Confusion, Decode, Features, Json, Optio
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from ..criteria import ExpectedShare
     from ..data import Corpus
     from ..inference import RunStatus
     from ..metrics import Evaluation, LabelTables
+    from ..model import TrainedModel
     from ..syntax import CallSpec
 
 TABLES = ("by_state", "by_type", "confusion")  # metrics that are shown as tables of their own
@@ -66,7 +69,8 @@ def evaluate(options: EvalOptions) -> None:
 
     talk = Talk(options.quiet)
     trained = load_model(options.model, read_features(options.features), options.rounds)
-    outcome, details, files = _Outcome(), _Details(options, trained.spec.evaluate), data_files(options.data)
+    outcome, details = _Outcome(trained, options.threads), _Details(options, trained.spec.evaluate)
+    files = data_files(options.data)
     corpora = (corpus for file in files for corpus in stream_gold(file, trained.spec, talk))
     parts = (trained.prepare(corpus) for corpus in corpora if corpus.num_tokens)
     scores = trained.scores.evaluate_parts(
@@ -151,17 +155,20 @@ class _Details:
 
 
 class _Outcome:
-    """How inference ended on the parts of the data so far."""
+    """How inference ended on the parts of the data so far, and what came of the shares that the template expects."""
 
-    def __init__(self) -> None:
+    def __init__(self, trained: TrainedModel, threads: int | None) -> None:
         from ..inference import RunStatus
 
+        self._shares_of = partial(trained.scores.expected_shares, threads=threads)
+        self._shares: list[Sequence[ExpectedShare]] = []
         self.status, self.without, self.places = RunStatus(), 0, list[str]()  # places of the first sentences without
 
     def add(self, status: RunStatus, corpus: Corpus) -> None:
         from ..inference import MOST_PLACES
 
         impossible = status.impossible
+        self._shares.append(self._shares_of(corpus))
         self.status += replace(status, impossible=())
         self.without += len(impossible)
         for s in impossible[: MOST_PLACES - len(self.places)]:
@@ -189,6 +196,10 @@ class _Outcome:
                 f"warning: inference did not converge on {status.not_converged:,} of {status.graphs:,} sentences "
                 f"(largest change {status.residual:.1e}); their labels are the best that was found"
             )
+        for parts in zip(*self._shares, strict=True):
+            places = sum(part.places for part in parts)
+            share = sum(part.share * part.places for part in parts) / max(places, 1)
+            talk(f"note: {parts[0]._replace(share=share, places=places).words}")
 
 
 def _segment_notes(scores: Mapping[str, float | int]) -> Iterator[str]:

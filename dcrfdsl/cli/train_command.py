@@ -11,7 +11,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..foundation import DcrfError, Diagnostic, json_text, shell_word
-from .command_files import files_of_template, load_model, read_features, read_gold, refuse_clash, resolved_template
+from .command_files import (
+    files_of_template,
+    load_model,
+    read_features,
+    read_gold,
+    read_sample,
+    refuse_clash,
+    resolved_template,
+)
 from .console import Interruption, Talk, lost_output, print_diagnostics
 from .inference_notes import earlier_notes, training_notes
 from .options import with_options
@@ -64,6 +72,7 @@ def train(options: TrainOptions) -> None:
     given by --set is not searched.
     While training goes on, a checkpoint lies beside the model as MODEL.checkpoint. If training was broken off, by
     Ctrl-C or worse, the same command with --resume goes on from there and ends with the same model.
+    --unlabelled has sentences whose labels need not be there: the shares that `expect` statements name are then theirs.
     --from takes over each weight with the same clique, feature and states as a weight of the template; others begin at
     0. `prior = gaussian(mean = model)` keeps weights near them.
     """
@@ -116,6 +125,7 @@ class _Job(NamedTuple):
     registered: Mapping[str, RegisteredFeature]
     corpus: Corpus | CorpusParts | None
     dev: Corpus | None
+    unlabelled: Corpus | None
     start: TrainedModel | None
     remarks: Sequence[Diagnostic]
 
@@ -146,8 +156,9 @@ def _read(options: TrainOptions, cluster: Any, talk: Talk) -> _Job:
         print_diagnostics(remarks)
         talk()
     dev = None if options.dev is None else read_gold(options.dev, resolved.spec, talk)
+    unlabelled = None if options.unlabelled is None else read_sample(options.unlabelled, resolved.spec, talk)
     start = None if options.start is None else load_model(options.start, registered)
-    return _Job(options, resolved, registered, corpus, dev, start, remarks)
+    return _Job(options, resolved, registered, corpus, dev, unlabelled, start, remarks)
 
 
 def _save(model: TrainedModel, output: Path) -> None:
@@ -208,7 +219,7 @@ def _fitted(
         observers = Observers(report, should_stop, None if writer is None else writer.begin, log=log, on_remark=remark)
         asked = TrainingRequest(
             options.stage, job.start, job.dev, options.threads, job.registered, observers,
-            checkpoint if is_file else None, jobs=options.jobs or 1,
+            checkpoint if is_file else None, jobs=options.jobs or 1, unlabelled=job.unlabelled,
         )  # fmt: skip
         model = train_model(job.resolved, job.corpus, asked)
     lost = lost_output(progress.failure if options.as_json else None)

@@ -44,6 +44,9 @@ class TrainOptions:
     dev: Annotated[str | None, Option("--dev", metavar="DATA", help="Held-out data, scored as training goes on.")] = (
         None
     )
+    unlabelled: Annotated[
+        str | None, Option("--unlabelled", metavar="DATA", help="Data without labels, in which `expect` counts shares.")
+    ] = None
     start: Annotated[
         str | None, Option("--from", metavar="MODEL", help="Start from the weights of this model, where they fit.")
     ] = None
@@ -153,7 +156,7 @@ def refuse_unusable(options: TrainOptions) -> None:
         _refuse_beside_parts(options)
     if options.tune:
         _refuse_beside_tune(options)
-    named = [options.template, *(options.data or ()), options.dev]
+    named = [options.template, *(options.data or ()), options.dev, options.unlabelled]
     if named.count(STDIN) > 1:
         raise click.BadParameter("`-` (stdin) can be given once only")
     outputs = options.outputs
@@ -180,6 +183,8 @@ def _refuse_beside_tune(options: TrainOptions) -> None:
     if options.log is not None:
         message = "`--log` follows one training, and `--tune` does many"
         refuse("idle-option", message, "leave it out: `--json` prints the trials, and the model keeps them all")
+    if options.unlabelled is not None:
+        refuse("idle-option", "`--tune` does not read `--unlabelled`", "leave one of them out")
     if options.in_parts:
         message = "`--tune` trains many times on data in memory, and this is data in parts"
         refuse("idle-option", message, "search on a part of the data: one file without `--memory` and `--cache`")

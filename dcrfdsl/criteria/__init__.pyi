@@ -5,6 +5,11 @@ from .array_chain import (
 )
 from .criteria_table import CRITERIA as CRITERIA
 from .criterion import Criterion as Criterion
+from .expected_shares import (
+    ExpectedShare as ExpectedShare,
+    SharePenalty as SharePenalty,
+    counting_problem as counting_problem,
+)
 from .feature_moments import (
     FeatureMoments as FeatureMoments,
     add_moments as add_moments,

@@ -13,6 +13,7 @@ from .. import semantics
 from ..foundation import Table, checked_kind
 from .boosting_risk import build_boosting
 from .criterion import Criterion
+from .expected_shares import with_expected_shares
 from .hidden_markov import build_hmm
 from .likelihood import build_likelihood, build_perceptron
 from .margin_objective import build_hmsvm
@@ -44,7 +45,10 @@ class Builder(Generic[Settings]):
 CRITERIA: Table[Builder[Any]] = Table(
     "training criterion",
     {
-        "likelihood": Builder(semantics.LikelihoodSettings, build_likelihood),
+        "likelihood": Builder(
+            semantics.LikelihoodSettings,
+            lambda problem, settings: with_expected_shares(build_likelihood(problem, settings), problem, settings),
+        ),
         "induce": Builder(
             semantics.CriterionSettings, build_likelihood
         ),  # of the present features; `training` adds new ones first

@@ -132,6 +132,10 @@ class Criterion(Objective):
         """What a user should know about the optimum that was found."""
         return ()
 
+    def notes_at(self, weights: Floats) -> tuple[str, ...]:
+        """What a user should know about the weights [W] with which training has ended."""
+        return ()
+
     def downhill_from_zero(self, gradient: Floats) -> Floats:
         """The weights [W] a small step down this gradient [W] from 0, in units of the features."""
         units = self.units or WeightUnits(np.ones(len(gradient)))

@@ -31,7 +31,15 @@ from ..inference import (
     score_sequences,
     stage_guide,
 )
-from ..semantics import ExactSettings, MeanFieldSettings, MethodSettings, ModelSpec, TrainSettings, inference_settings
+from ..semantics import (
+    ExactSettings,
+    MeanFieldSettings,
+    MethodSettings,
+    ModelSpec,
+    ShareTable,
+    TrainSettings,
+    inference_settings,
+)
 from .feature_moments import FeatureMoments, moments_of_rows, number_features, squares_of_weights
 from .importance import Importance, NumberColumns, importance_of
 from .penalties import Penalty, weight_penalty
@@ -69,6 +77,7 @@ class TrainingProblem:
     that training started from, 0 where they are new; None without such a model.   earlier: weights [W] of the stages
     before this one.   numbers: columns of the data that `importance` may name.   first_sentence: where this is a part
     of the data, how many sentences come before it: what is drawn for a sentence depends on its number in all data.
+    counting: the same on the data whose shares are expected, if any are; `shares` says which its last cliques count.
     """
 
     spec: ModelSpec
@@ -89,6 +98,8 @@ class TrainingProblem:
     start: Floats | None = None
     numbers: NumberColumns = field(default_factory=NumberColumns)
     first_sentence: int = 0
+    shares: tuple[ShareTable, ...] = ()
+    counting: TrainingProblem | None = None
 
     @property
     def labelling(self) -> Ints32:

@@ -70,8 +70,8 @@ def learn_condition_kinds(values: CorpusValues) -> None:
 
 
 def _conditions(spec: ModelSpec) -> Iterator[Condition]:
-    """Those of constraints and memories."""
-    for rule in spec.constraints:
+    """Those of constraints, expectations and memories."""
+    for rule in spec.rules:
         yield from (part for part in (rule.condition, rule.when) if part is not None)
     for one in spec.memories:
         yield from (part for part in (one.value.value, one.value.condition, one.value.otherwise) if part is not None)

@@ -30,6 +30,8 @@ from .label_factors import (
     clamped_graph as clamped_graph,
     code_rows as code_rows,
     constrained_graph as constrained_graph,
+    counting_graph as counting_graph,
+    counting_parameters as counting_parameters,
     only_state as only_state,
     perturbed_graph as perturbed_graph,
     raised_parameters as raised_parameters,

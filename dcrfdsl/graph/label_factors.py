@@ -10,6 +10,9 @@ need not know.
 * **Perturbed.** The response of expectations to a small change of the potential of each known label is the derivative
   of marginals by parameters, under any method of inference.
 
+* **Counted.** A weight for each assignment that an expected share counts, over as many labels as its condition reads;
+  the expected counts of these weights are p(C_t | x) (Mann & McCallum 2008, §3).
+
 Not here: criteria, decoding (`inference.decoding`), by how much potentials change.
 """
 
@@ -22,6 +25,7 @@ import numpy as np
 
 from ..features import FeatureRows
 from ..foundation import Floats, Integers, Mask
+from ..semantics import ShareTable
 from .known_labels import Gold
 from .parameters import CliqueWeights, Parameters
 from .templates import CliqueTemplate
@@ -131,3 +135,23 @@ def raised_rows(graph: ModelGraph, gold: Gold) -> tuple[FeatureRows, ...]:
     labels = zip(gold.codes, graph.cards[: graph.num_labels], strict=False)
     rows = (code_rows(np.where(codes >= 0, codes, card)) for codes, card in labels)
     return tuple(one._replace(value=np.zeros(len(one.feature))) for one in rows)
+
+
+def counting_graph(graph: ModelGraph, tables: Sequence[ShareTable], num_cliques: int, first_set: int) -> ModelGraph:
+    """`graph` with a clique for each table, numbered from `num_cliques` on; their feature sets from `first_set` on."""
+    templates = []
+    for n, table in enumerate(tables):
+        variables, offsets = zip(*((graph.variables.index(name), offset) for name, offset in table.sites), strict=True)
+        cards = table.holds.shape[1:]
+        templates.append(
+            CliqueTemplate(f"share {n + 1}", num_cliques + n, variables, offsets, cards, feature_set=first_set + n)
+        )
+    return replace(graph, templates=(*graph.templates, *templates))
+
+
+def counting_parameters(parameters: Parameters, tables: Sequence[ShareTable]) -> Parameters:
+    """With a weight for each code and assignment of the tables that counts, after all others."""
+    held = [table.holds.reshape(len(table.holds), -1) for table in tables]
+    runs = [(np.cumsum([0, *one.sum(axis=1)], dtype=np.int64), np.nonzero(one)[1].astype(np.int32)) for one in held]
+    counting = (CliqueWeights(np.zeros(0, np.int32), *run) for run in runs)
+    return Parameters((*parameters.cliques, *counting))

@@ -111,7 +111,7 @@ VARIABLES = ("label", "latent variable", "memory", "view")
 AFTER_TERM = ("is", "in", "matches", "has", "and", "or", "&")
 BEFORE_OPERAND = frozenset(
     {"", ":", ",", "&", "(", "and", "or", "not", "where", "when", "=", "!=", "<", "<=", ">", ">=", "if", "else",
-     "forbid", "require", "-"}
+     "forbid", "require", "expect", "-"}
 )  # fmt: skip
 
 
@@ -379,7 +379,7 @@ HEADS: Mapping[str, Proposer] = {
     "label": lambda place: of_names(place, "column"),
     "clique": _names_of(*VARIABLES), "segment": _names_of("label", "view"), "once": _names_of("label"),
     "runs": lambda place: of_words(("of",)),
-    "forbid": _expression, "require": _expression,
+    "forbid": _expression, "require": _expression, "expect": _expression,
 }  # fmt: skip
 
 # the name of a part of a statement -> what stands there

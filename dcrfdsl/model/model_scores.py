@@ -17,9 +17,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..criteria import ExpectedShare, SharePenalty, TrainingProblem, counting_problem
 from ..data import Corpus, encode_labels, unknown_label_tokens
 from ..features import view_label, view_map
 from ..foundation import CORPUS, Codes, Diagnostic, Floats, data_error, require_kind, warn_of
+from ..graph import Gold
 from ..inference import Labellings, RunStatus, Workers
 from ..metrics import (
     Evaluation,
@@ -38,7 +40,7 @@ from ..metrics import (
     values_of,
 )
 from ..optimizers import Voters
-from ..semantics import inference_settings
+from ..semantics import inference_settings, stage_chain, stage_settings
 from ..syntax import View as DeclaredView
 from .label_decoders import VotedDecoder, decoder_of, nbest_labellings
 from .predicting_model import PredictingModel
@@ -263,6 +265,27 @@ class ModelScores:
         """Texts of the view's label, states or not, and the states of the view."""
         seen = view_map(self.model.spec, view, texts)
         return Seen(seen.states, seen.of)
+
+    def expected_shares(self, corpus: Corpus, *, threads: int | None = None) -> list[ExpectedShare]:
+        """What the model gives of each share that its template expects, on any data; its labels are not read.
+
+        corpus: the data.
+        threads: to compute with; by default `DCRFDSL_THREADS`, else all cores.
+
+        >>> model.scores.expected_shares(corpus)  # a template without `expect`
+        []
+        """
+        inside = self.model.structure
+        if not inside.spec.expectations:
+            return []
+        rows, relations = inside.features(corpus)
+        problem = TrainingProblem(
+            inside.spec, inside.graph, inside.parameters, rows, relations, corpus.sentence_off,
+            Gold(np.zeros((0, 0), np.int32), ()), np.zeros(0), Workers(threads), extractor=inside.extractor,
+            states=tuple(inside.states[name] for name in inside.graph.variables),
+        )  # fmt: skip
+        stage = stage_settings(inside.spec, stage_chain(inside.spec, None)[-1].label)
+        return SharePenalty(counting_problem(problem, corpus, rows, relations), stage).found(self.model.weights)
 
     def first_score(self, corpus: Corpus, *, threads: int | None = None) -> FirstScore:
         """The first metric of `evaluate`, in the form in which more is better.

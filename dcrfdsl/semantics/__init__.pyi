@@ -12,12 +12,15 @@ from .conditions.condition_tables import (
     ConditionReader as ConditionReader,
     HardTable as HardTable,
     Observed as Observed,
+    ShareTable as ShareTable,
     Views as Views,
     constraint_sites as constraint_sites,
     constraint_table as constraint_table,
     index_gaps as index_gaps,
     is_of_sentence as is_of_sentence,
     is_word as is_word,
+    share_bounds as share_bounds,
+    share_table as share_table,
 )
 from .conditions.feature_groups import (
     DEEPEST as DEEPEST,

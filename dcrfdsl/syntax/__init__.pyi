@@ -94,6 +94,7 @@ from .statements import (
     Declaration as Declaration,
     Declarations as Declarations,
     Evaluate as Evaluate,
+    Expectation as Expectation,
     FeatureGroup as FeatureGroup,
     Label as Label,
     Latent as Latent,

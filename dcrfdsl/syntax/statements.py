@@ -491,6 +491,32 @@ class Runs(Statement, kind="runs"):
         return {name: part for name, part in parts.items() if name not in limits} | written
 
 
+class Expectation(Statement, kind="expectation"):
+    """`expect condition [when …]`: at what share of the places where `when` holds the condition should hold."""
+
+    shapes = {"expect": (Part("condition"), Part("when", "when"), AS_NAME, OPTIONS)}
+    section, word, space, action = "expectations", "expectation", "part", "expect"
+    with_options = {
+        "expect": {
+            "share": Option(amount, "number", "none", "the expected share", "expect chunk is O with share = 0.3"),
+            "least": Option(amount, "number", "0", "the least free share", "expect chunk is O with least = 0.3"),
+            "most": Option(amount, "number", "1", "the largest free share", "expect chunk is O with most = 0.6"),
+            "strength": Option(
+                amount, "number", "1", "the factor of the penalty", "expect chunk is O with share = 0.3, strength = 10"
+            ),
+        }
+    }  # fmt: skip
+
+    condition: Condition
+    when: Condition | None = None
+    name: str | None = None
+    share: float | Reference | None = None
+    least: float | Reference = 0.0
+    most: float | Reference = 1.0
+    strength: float | Reference = 1.0
+    doc: tuple[str, ...] = ()
+
+
 # inference and training -----------------------------------------------------------------------------------------
 
 
@@ -581,7 +607,7 @@ class Use(Statement):
 # In the order in which the reference lists them.
 STATEMENTS: tuple[type[Statement], ...] = (
     DataSpec, Label, Latent, Memory, View, Lexicon, Let, Use, FeatureGroup, CliqueSpec, Piece, Constraint, Once, Runs,
-    Method, Stage, Evaluate,
+    Expectation, Method, Stage, Evaluate,
 )  # fmt: skip
 # Those whose names are looked up; stages have names of their own.
 NAMED_STATEMENTS = tuple(kind for kind in STATEMENTS if kind.word and kind is not Stage)
@@ -593,7 +619,8 @@ SHAPES: Shapes = {keyword: kind.shapes[keyword] for keyword, kind in BY_KEYWORD.
 AUTO = CallSpec(name="auto")
 Declaration: TypeAlias = (
     Label | Latent | Memory | View | Lexicon | Let | FeatureGroup | CliqueSpec | Piece | Constraint | Once | Runs
-)
+    | Expectation
+)  # fmt: skip
 
 
 class Declarations(Node):
@@ -612,6 +639,7 @@ class Declarations(Node):
     constraints: tuple[Constraint, ...] = ()
     onces: tuple[Once, ...] = ()
     runs: tuple[Runs, ...] = ()
+    expectations: tuple[Expectation, ...] = ()
     infer: CallSpec = AUTO
     decode: CallSpec | None = None  # None: the rule that fits the criterion
     stages: tuple[Stage, ...] = ()

@@ -51,6 +51,7 @@ def fingerprint_of(
     start: TrainedModel | None,
     model: TrainedModel,
     problem: TrainingProblem,
+    unlabelled: Corpus | None = None,
 ) -> dict[str, str]:
     """What must be the same for a training to go on, as texts by name.
 
@@ -62,6 +63,7 @@ def fingerprint_of(
         "stages": ", ".join(stages),
         "training data": content_hash(corpus),
         "held-out data": "" if dev is None else content_hash(dev),
+        "unlabelled data": "" if unlabelled is None else content_hash(unlabelled),
         "model to start from": "" if start is None else _hash_of([start.weights, model.weights]),
         "version of dcrfdsl": version("dcrfdsl"),
         **dict(_files(model)),

@@ -15,9 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from ..criteria import TrainingProblem
+from ..criteria import TrainingProblem, counting_problem
 from ..data import Corpus, raise_if_any
 from ..foundation import (
+    CORPUS,
     DcrfError,
     Diagnostic,
     IncompatibleState,
@@ -27,6 +28,7 @@ from ..foundation import (
     require_kind,
     warn_of,
 )
+from ..graph import Gold, join_parameters, learn_parameters, placed_counts
 from ..inference import Workers, resolve_decode_rule
 from ..model import InductionRound, StartRecord, TrainedModel, TrainingRecord, impossible_gold
 from ..optimizers import Iteration as Iteration, NotNow, RunState, Voters
@@ -44,14 +46,21 @@ from .carried_weights import carried_weights
 from .checking import Registered, Template, as_resolved, checker_warnings, require_arguments
 from .checkpoints import Checkpoint, Checkpointing, fingerprint_of
 from .induction import with_induced_features
-from .parts import CorpusParts, refuse_unsummed_stages, untrained_on_parts
+from .parts import CorpusParts, joined_corpora, refuse_unsummed_stages, untrained_on_parts
 from .restarts import best_of_restarts, refuse_not_finite
 from .size_limits import naming_statements
 from .stage import LOGGER, Observers, Stage
 from .stage_notes import diagnostics_of
 from .support_vectors import with_candidate_vectors, with_support_vectors_only
 from .training_logs import TrainingLog
-from .untrained_model import assemble, corpus_without_tokens, known_columns, number_columns, refuse_undecodable
+from .untrained_model import (
+    UntrainedModel,
+    assemble,
+    corpus_without_tokens,
+    known_columns,
+    number_columns,
+    refuse_undecodable,
+)
 
 
 class StageRuns:
@@ -120,6 +129,7 @@ class TrainingRequest:
     checkpoint: Checkpoint | None = None
     warns: bool = False
     jobs: int = 1
+    unlabelled: Corpus | None = None
 
 
 def fit(
@@ -129,6 +139,7 @@ def fit(
     stage: str | None = None,
     start: TrainedModel | None = None,
     dev: Corpus | None = None,
+    unlabelled: Corpus | None = None,
     threads: int | None = None,
     registered: Registered | None = None,
     on_iteration: Callable[[Iteration], None] | None = None,
@@ -147,6 +158,8 @@ def fit(
     start: a model to start from. Weights of the same clique, feature and states are taken over, the others begin at 0.
         A prior with `mean = model` keeps weights near them.
     dev: held-out data that is scored after each iteration, and calibrates probabilities where the criterion gives none.
+    unlabelled: data whose shares the template's `expect` statements are about; labels in it are not read. Without it
+        they are about the corpus.
     threads: to compute with; by default `DCRFDSL_THREADS`, else all cores.
     registered: the feature functions of yours that the template calls, by name: `{f.name: f}`.
     on_iteration: called after each iteration with its `objective`, `gradient_norm`, `seconds`, `dev` …
@@ -169,6 +182,7 @@ def fit(
     require_kind(
         checkpoint, (Checkpoint, type(None)), "checkpoint", "a Checkpoint, as in `Checkpoint('my.checkpoint')`"
     )
+    require_kind(unlabelled, (Corpus, type(None)), "unlabelled", CORPUS)
     require_kind(log, (TrainingLog, type(None)), "log", "a TrainingLog, as in `TrainingLog('log.jsonl')`")
     if corpus is not None:
         require_tokens(corpus)
@@ -177,7 +191,9 @@ def fit(
     )
     warn_of(remarks, depth=2)
     observers = Observers(on_iteration, should_stop, log=log, on_remark=lambda one: warn_of([one], depth=1))
-    asked = TrainingRequest(stage, start, dev, threads, registered, observers, checkpoint, warns=not unchecked)
+    asked = TrainingRequest(
+        stage, start, dev, threads, registered, observers, checkpoint, warns=not unchecked, unlabelled=unlabelled
+    )  # fmt: skip
     return train_model(resolved, corpus, asked, remarks)
 
 
@@ -211,7 +227,7 @@ def train_model(
     saving = None
     if asked.checkpoint is not None:
         labels = [label for label, _ in chain]
-        fingerprint = fingerprint_of(spec, labels, corpus, asked.dev, asked.start, trained, problem)
+        fingerprint = fingerprint_of(spec, labels, corpus, asked.dev, asked.start, trained, problem, asked.unlabelled)
         saving = Checkpointing(asked.checkpoint, fingerprint)
         asked = replace(asked, observers=replace(asked.observers, after_iteration=saving.after_iteration))
     if asked.observers.log is not None:
@@ -275,10 +291,14 @@ def _begun(
 ) -> tuple[TrainedModel, TrainingProblem]:
     """The model with all weights 0, and its training data."""
     directories, registered = resolved.directories, asked.registered or {}
+    _refuse_unlabelled(spec, corpus, asked.unlabelled)
     if isinstance(corpus, CorpusParts):
         refuse_unsummed_stages(spec, asked.stage)
         return untrained_on_parts(spec, corpus, directories, registered, workers)
-    begun = assemble(spec, corpus, directories, registered, workers, remark=asked.observers.on_remark)
+    begun = assemble(
+        spec, corpus, directories, registered, workers, remark=asked.observers.on_remark,
+        observed=None if asked.unlabelled is None else joined_corpora([corpus, asked.unlabelled]),
+    )  # fmt: skip
     spec, states, graph, extractor = begun.spec, begun.states, begun.graph, begun.extractor
     parameters, counts = begun.learn_parameters()
     problem = TrainingProblem(
@@ -286,8 +306,40 @@ def _begun(
         states=tuple(states[name] for name in graph.variables), extractor=extractor, numbers=number_columns(corpus),
     )  # fmt: skip
     known = {name: frozenset(corpus.text_column(name).values) for name in known_columns(spec)}
-    nothing = np.zeros(parameters.num_weights)
+    problem = _with_shares(problem, begun, asked.unlabelled)
+    parameters, nothing = problem.parameters, np.zeros(problem.parameters.num_weights)
     return TrainedModel(spec, states, extractor, known, graph, parameters, nothing, TrainingRecord()), problem
+
+
+def _refuse_unlabelled(spec: ModelSpec, corpus: Corpus | CorpusParts, unlabelled: Corpus | None) -> None:
+    """DcrfError where unlabelled data would change nothing, or where shares of data in parts are expected."""
+    if isinstance(corpus, CorpusParts) and spec.expectations:
+        remedy = "train on data in memory: one file without `--memory`, `--cache`, `--workers` and `--cluster`"
+        raise data_error("no-sum-over-parts", "`expect` is about a share of all data, not of parts", help=remedy)
+    if unlabelled is not None and not spec.expectations:
+        remedy = "add a statement such as `expect LABEL is not O with least = 0.1, most = 0.2`, or leave the data out"
+        raise data_error(
+            "cannot-expect", "unlabelled data changes nothing, as the template has no `expect`", help=remedy
+        )
+
+
+def _with_shares(problem: TrainingProblem, begun: UntrainedModel, unlabelled: Corpus | None) -> TrainingProblem:
+    """The problem with the data whose shares its template expects.
+
+    Unlabelled data counts as sentences without a known label: its features have a weight with every possible state.
+    """
+    if not problem.spec.expectations:
+        return problem
+    if unlabelled is None:
+        return replace(problem, counting=counting_problem(problem, begun.corpus, begun.rows, begun.relations))
+    rows, relations = begun.extractor.everything(unlabelled, [template.reads for template in begun.graph.coded])
+    variables, off = len(begun.graph.variables), unlabelled.sentence_off
+    unknown = Gold(np.full((variables, unlabelled.num_tokens), -1, np.int32), ((),) * variables)
+    features = [alphabet.num_features for alphabet in begun.extractor.sets]
+    own, _ = learn_parameters(problem.spec.cliques, begun.graph, rows, features, unknown, off, relations)
+    joined = join_parameters(problem.parameters, own)
+    problem = replace(problem, parameters=joined, counts=placed_counts(joined, problem.parameters, problem.counts))
+    return replace(problem, counting=counting_problem(problem, unlabelled, rows, relations))
 
 
 def _after(

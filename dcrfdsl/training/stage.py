@@ -107,7 +107,7 @@ class Stage:
             moments = self.problem.feature_moments()
             objective.units = weight_units(self.problem.graph, parameters, moments, precision)
             in_parts = isinstance(self.problem, PartedProblem)
-            objective.curvature = None if in_parts else self.problem.curvature
+            objective.curvature = None if in_parts or self.problem.counting else self.problem.curvature
         if self.continues:
             if ignores_start(objective, self.settings.optimizer):
                 message = f"stage `{self.label}` is solved without a start, so a model to start from changes nothing"

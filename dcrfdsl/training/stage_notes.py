@@ -28,7 +28,8 @@ def diagnostics_of(stage: Stage, objective: Criterion, outcome: Outcome) -> list
         notes.append(
             f"`{name}` sums over all wrong labellings here, so it trained under `exact` and not `{asked.method}`"
         )
-    return [*notes, *_of_groups(stage, outcome), *_worse_than_before(stage, objective, outcome)]
+    notes += [*_of_groups(stage, outcome), *_worse_than_before(stage, objective, outcome)]
+    return [*notes, *objective.notes_at(outcome.weights)]
 
 
 def _worse_than_before(stage: Stage, objective: Criterion, outcome: Outcome) -> Iterator[str]:

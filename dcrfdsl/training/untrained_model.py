@@ -169,11 +169,13 @@ class UntrainedModel:
 def assemble(
     spec: ModelSpec, corpus: data.Corpus, directories: Mapping[str, Path], registered: Mapping[str, RegisteredFeature],
     workers: Workers = ALONE, *, remark: Callable[[Diagnostic], None] | None = None,
+    observed: data.Corpus | None = None,
 ) -> UntrainedModel:  # fmt: skip
     """Builds the assembly. DcrfError where a gold label is no state, or breaks a hard constraint, and, before anything
     large is built, where the model would not fit into memory.
 
     workers: share the work; the result does not depend on them.   remark: is told what takes very much.
+    observed: what features are learned from; by default the corpus.
     """
     states = data.variable_states(spec, data.learn_states(spec, corpus, directories), directories)
     labels = data.encode_labels(spec, states, corpus)
@@ -186,9 +188,10 @@ def assemble(
             remark(one)
     with naming_statements(spec, states):
         extractor, rows = FeatureExtractor.learn(
-            spec, corpus, resources=lexicons, registered=registered, spread=workers.map,
+            spec, observed or corpus, resources=lexicons, registered=registered, spread=workers.map,
             segments=gold_segments(spec, states, corpus, labels),
         )  # fmt: skip
+        rows = rows if observed is None else extractor.extract(corpus)
         relations = extractor.relations(corpus)
         sets = [alphabet.num_features for alphabet in extractor.sets]
         features = [sets[number] if number >= 0 else 0 for number in extractor.set_of_clique]

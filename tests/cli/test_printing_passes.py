@@ -81,6 +81,7 @@ def test_a_template_written_out_means_the_same(path: Path) -> None:
         "lets",
         "constraints",
         "onces",
+        "expectations",
         "pieces",
     ):
         assert getattr(other, part) == getattr(spec, part), part

@@ -39,6 +39,7 @@ FILES = {
     "chunk.dcrf": CHUNK,
     "memm.dcrf": BASE + "train memm\n",
     "boosted.dcrf": BASE + "train adaboost(rounds = 5)\n",
+    "few.dcrf": BASE + "expect chunk is O with share = 0.3\n",
     "shapes.dcrf": "data conll(word, chunk)\nlabel chunk\nclique chunk: bias, shape_of(word)\n",
     "templates/own.dcrf": CHUNK,
     "shapes.py": "import dcrfdsl\n\n\n@dcrfdsl.feature\ndef shape_of(word):\n    return word[:1]\n",

@@ -50,6 +50,7 @@ PICTURES = "".join(
 MUSIC = "C CEG C I\nF FAC C IV\nG GBD C V\nC CEG C I\n\nG GBD G I\nC CEG G IV\nD DFA G V\nG GBD G I\n\n"
 DOMAINS = "the D _\ndog N _\nbarks V _\n. X _\n\nthe _ D\ncat _ N\nlol _ X\n\n"
 WARD = "fever 38.5 110 ILL\ncough 37.2 90 BETTER\nsleeps 36.8 - WELL\n\nfever 39.5 120 ILL\nfever 38.0 - ILL\n\n"
+FEW = "Bonn NP B-LOC\nis VB _\nold JJ _\n. . _\n\nAda NP B-PER\nmet VB _\nBob NP _\nthen RB _\n. . _\n\n"
 PERSONAL = "call 1 O\nAda 1 B-NAME\nKing 1 I-NAME\nat 1 O\n555 1 B-PHONE\n\nBob 0.5 B-NAME\nwaits 0.5 O\n\n"
 NOTES = "Ada B-PATIENT\nKing I-PATIENT\nseen O\nby O\nStone B-STAFF\n\nfile O\nA12 B-ID\nof O\nMay B-DATE\n\n"
 TRIPS = "Ada NP O\nin IN O\nCAPE NP B-PLACE\nTown NP I-PLACE\n\nnear IN O\nOslo NP B-PLACE\nMr NP O\nYork NP O\n\n"
@@ -86,6 +87,7 @@ CASES = {  # template: data of its shape, its labels
     "memory": (ROLES, ["role"]),
     "address": (ADDRESSES, ["part"]),
     "latent": (ACTS, ["act"]),
+    "few_labels": (FEW, ["ner"]),
     "piecewise": (CHUNKS, ["chunk"]),
     "bidirectional": (CHUNKS, ["chunk"]),
     "feature_bagging": (TAGS, ["tag"]),

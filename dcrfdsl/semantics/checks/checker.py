@@ -58,6 +58,7 @@ RULES: tuple[Rule, ...] = (
     *data_rules.OCCURRENCE_RULES,
     *segment_rules.RULES,
     *run_rules.RULES,
+    *constraint_rules.EXPECTATION_RULES,
 )
 
 

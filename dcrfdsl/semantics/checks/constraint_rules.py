@@ -1,4 +1,5 @@
-"""Rules on `forbid`, `require` and `once`: constraints that nothing can satisfy, and constraints that always hold.
+"""Rules on `forbid`, `require` and `once`: constraints that nothing can satisfy, and constraints that always hold. Also
+on `expect`: what it reads, which shares it names, and which stages take it.
 
 Every assignment of the sites of a constraint is tried, for every value of its observations, together with the scheme of
 its labels, the memories among its sites and the other constraints on these sites. Narrow constraints go first, so that
@@ -11,11 +12,11 @@ with declared states can be judged, and no views. Not here: whether the training
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import combinations, product
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from ...foundation import DcrfError, Diagnostic, LazyModule, Span, did_you_mean
 from ...syntax import Constraint, Memory, Once, Runs, Scheme
@@ -29,9 +30,11 @@ from ..conditions import (
     memory_sites,
     memory_tables,
     once_refusal,
+    share_bounds,
+    share_table,
 )
-from ..schema import legal_moves, reference_names
-from ..settings import MethodSettings, decoding, inference_settings
+from ..schema import legal_moves, nodes, reference_names
+from ..settings import SMOOTH, LikelihoodSettings, MethodSettings, decoding, inference_settings
 from .checked_stages import EXACT, stage_views
 from .context import LABEL_KINDS, At, Context, Others, Rule, a, constraint_nodes, listed
 from .name_rules import unknown_names
@@ -50,10 +53,10 @@ FARTHEST = 8  # positions that a judged memory may look back; each needs its own
 
 
 class _Judged(NamedTuple):
-    """A constraint that can be judged, and the assignments that it allows by itself."""
+    """A constraint that can be judged, and the assignments that it allows by itself; or an expectation."""
 
-    constraint: Constraint
-    table: HardTable
+    constraint: Any
+    table: Any
 
 
 def without_label(context: Context) -> Iterator[Diagnostic]:
@@ -73,7 +76,7 @@ def satisfiable(context: Context) -> Iterator[Diagnostic]:
     """Each constraint by itself, then together with the schemes and with earlier constraints."""
     judged: list[_Judged] = []
     tried = 0
-    for one in _judged(context):
+    for one in _judged(context, context.spec.laws, constraint_table):
         if isinstance(one, Diagnostic):
             yield one
             continue
@@ -94,10 +97,10 @@ def satisfiable(context: Context) -> Iterator[Diagnostic]:
             before.add(one.table.sites, one.table.allowed[0], one.constraint)
 
 
-def _judged(context: Context) -> Iterator[_Judged | Diagnostic]:
-    """Every constraint whose table can be made; a diagnostic for one whose table cannot."""
+def _judged(context: Context, rules: Iterable[Any], make: Callable[..., Any]) -> Iterator[_Judged | Diagnostic]:
+    """Every rule whose table can be made; a diagnostic for one whose table cannot."""
     views = {view.name for view in context.spec.views}
-    for constraint in context.spec.laws:
+    for constraint in rules:
         if not constraint_can_be_tried(context, constraint):
             continue
         names = {name for name, _ in constraint_sites(context.spec, constraint)}
@@ -106,7 +109,7 @@ def _judged(context: Context) -> Iterator[_Judged | Diagnostic]:
         if not names or len(known) < len(names) or not views.isdisjoint(read):
             continue
         try:
-            yield _Judged(constraint, constraint_table(context.spec, constraint, known))
+            yield _Judged(constraint, make(context.spec, constraint, known))
         except DcrfError as error:
             for problem in error.diagnostics:
                 at = constraint.condition
@@ -396,6 +399,76 @@ def decodable(context: Context) -> Iterator[Diagnostic]:
             message = f"`decode {rule}` does not keep to `once {onces[0].label}`"
             at = spec.decode or spec.onces[0]
             yield context.complaint("once-not-exact", message, at, "not kept", "write `decode joint`")
+
+
+# expected shares ------------------------------------------------------------------------------------------------------
+
+
+def what_is_expected(context: Context) -> Iterator[Diagnostic]:
+    """A condition on a label that is neither always true nor never, where columns say that the place counts."""
+    readable = []
+    for one in context.spec.expectations:
+        if context.unlabelled or not constraint_can_be_tried(context, one):
+            continue
+        if one.when is not None and any(context.named(name, *LABEL_KINDS) for name in reference_names(nodes(one.when))):
+            message = "`when` says which places of the data count, and a label is not known there"
+            remedy = "join it to the condition by `and`; the share is then that of all places"
+            yield context.complaint("cannot-expect", message, one.when, "reads a label", remedy)
+        elif not constraint_sites(context.spec, one):
+            message, remedy = "this `expect` says nothing about a label", "name one, as in `expect chunk is not O`"
+            yield context.complaint("no-label-in-constraint", message, one.condition, "reads no label", remedy)
+        else:
+            readable.append(one)
+    for judged in _judged(context, readable, share_table):
+        if isinstance(judged, Diagnostic):
+            yield judged
+            continue
+        counted = judged.table.holds[judged.table.counted]
+        if counted.all() or not counted.any():
+            what = "always" if counted.all() else "never"
+            message, at = f"the condition is {what} true where it counts", judged.constraint.condition
+            yield context.complaint("cannot-expect", message, at, f"{what} true", "correct or remove it")
+
+
+def which_shares(context: Context) -> Iterator[Diagnostic]:
+    """One share, or bounds of it; all between 0 and 1."""
+    for one in context.spec.expectations:
+        least, most, strength = share_bounds(context.spec, one)
+        names = [name for name in ("share", "least", "most") if getattr(one, name) not in (None, 0.0, 1.0)]
+        at = one.place_of(names[0]) if names else one.condition
+        if not names or (one.share is not None and len(names) > 1):
+            wrong = "`expect` takes either a `share` above 0 and below 1, or bounds of one, `least` and `most`"
+        elif not 0.0 <= least <= most <= 1.0:
+            wrong = f"no share lies between {least:g} and {most:g}, as they do between 0 and 1"
+        elif not 0.0 < strength < float("inf"):
+            wrong, at = f"`strength` is above 0, and not {strength:g}", one.place_of("strength")
+        else:
+            continue
+        remedy = "for example `expect chunk is O with share = 0.3`, or `least = 0.1, most = 0.2`"
+        yield context.complaint("bad-setting", wrong, at, "which share?" if at is one.condition else "not this", remedy)
+
+
+def who_takes_it(context: Context) -> Iterator[Diagnostic]:
+    """The likelihood, by optimizers that take value and gradient of all data, over labels of tokens."""
+    for expected in context.spec.expectations[:1]:
+        segmental = (clique for clique in context.spec.cliques if clique.segmental)
+        refused: list[tuple[str, str, At]] = [("a `segment`", "has whole ones", one) for one in segmental]
+        for stage in stage_views(context):
+            method, at = stage.inference
+            if not isinstance(stage.settings.criterion, LikelihoodSettings):
+                refused.append((f"`{stage.criterion}`", "is no likelihood, to which it is a penalty", stage.name))
+            elif stage.optimizer not in SMOOTH:
+                refused.append((f"`{stage.optimizer}`", "steps after a few sentences", stage.place("optimizer")))
+            elif method == "pruned":
+                refused.append((f"`{method}`", "is too rough for differences of shares", at))
+        for what, why, at in refused:
+            message = f"`expect` asks for a share of the tokens of all data, and {what} {why}"
+            remedy = f"train by `likelihood`, with {listed(SMOOTH, 'or')}, under `exact` or `trp`, or leave it out"
+            others = [(expected, "the expectation")]
+            yield context.complaint("cannot-expect", message, at, "not beside `expect`", remedy, others)
+
+
+EXPECTATION_RULES: tuple[Rule, ...] = (what_is_expected, which_shares, who_takes_it)
 
 
 RULES: tuple[Rule, ...] = (without_label, satisfiable, bound_labels, exact_inference, decodable)

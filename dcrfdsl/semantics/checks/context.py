@@ -21,6 +21,7 @@ from ...syntax import (
     SYNONYMS as WORDS_FOR,
     CliqueSpec,
     Constraint,
+    Expectation,
     FeatureGroup,
     Label as LabelSpec,
     Latent,
@@ -341,15 +342,15 @@ def every_node(spec: ModelSpec) -> Iterator[tuple[Statement, ex.Node]]:
     for clique in spec.cliques:
         if clique.where is not None:
             yield from ((clique, node) for node in nodes(clique.where))
-    for constraint in spec.constraints:
+    for constraint in spec.rules:
         yield from ((constraint, node) for node in constraint_nodes(constraint))
     expressions: tuple[Memory | View, ...] = (*spec.memories, *spec.views)
     for derived in expressions:
         yield from ((derived, node) for node in value_if_nodes(derived.value))
 
 
-def constraint_nodes(constraint: Constraint) -> Iterator[ex.Node]:
-    """Everything in the conditions of a constraint."""
+def constraint_nodes(constraint: Constraint | Expectation) -> Iterator[ex.Node]:
+    """Everything in the conditions of a constraint or an expectation."""
     yield from nodes(constraint.condition)
     if constraint.when is not None:
         yield from nodes(constraint.when)

@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from ...foundation import Diagnostic, LazyModule, did_you_mean, quoted_names, spelling_remedy
-from ...syntax import NUMERIC, Column, ColumnType, DataSpec, Label, nodes as ex
+from ...syntax import NUMERIC, Column, ColumnType, DataSpec, Expectation, Label, nodes as ex
 from ..schema import SCHEMES, ModelSpec, learn_types, plain, read_cell, scheme_states, split_state
 from ..settings import SentenceImportance, TokenImportance, stage_settings
 from .context import At, Context, Data, Others, Rule, constraint_nodes, every_feature, every_node, listed
@@ -352,7 +352,8 @@ def _occurring(context: Context, label: Label) -> Sequence[str] | None:
 
 def read_columns(spec: ModelSpec) -> tuple[Column, ...]:
     """The columns that some statement reads, without those of labels."""
-    read = {node.name for _, node in every_node(spec) if isinstance(node, ex.Reference)}
+    nodes = (node for statement, node in every_node(spec) if not isinstance(statement, Expectation))
+    read = {node.name for node in nodes if isinstance(node, ex.Reference)}
     read -= {label.name for label in spec.labels}
     return tuple(column for column in (spec.data.columns if spec.data else ()) if column.name in read)
 
@@ -364,8 +365,10 @@ def unread_columns(spec: ModelSpec) -> tuple[str, ...]:
 
 
 def spare_columns(spec: ModelSpec) -> tuple[str, ...]:
-    """The columns of a valid specification that some stage counts sentences or tokens by, and nothing else reads."""
-    counted = set[str]()
+    """The columns of a valid specification that nothing reads but `importance` and `expect`."""
+    counted = {
+        node.name for one in spec.expectations for node in constraint_nodes(one) if isinstance(node, ex.Reference)
+    }
     for stage in spec.stages:
         importance = stage_settings(spec, stage.label).importance
         if isinstance(importance, SentenceImportance | TokenImportance):

@@ -31,7 +31,7 @@ def terms(context: Context) -> Iterator[Diagnostic]:
     for clique in context.spec.cliques:
         if clique.where is not None:
             observed.test(clique.where, "where")
-    for constraint in context.spec.constraints:
+    for constraint in context.spec.rules:
         labelled.constraint(constraint)
     for memory in context.spec.memories:
         states = context.states(memory.name)

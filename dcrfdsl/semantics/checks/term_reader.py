@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from ...foundation import Diagnostic, Span
-from ...syntax import Column, Constraint, Lexicon, Memory, nodes as ex
+from ...syntax import Column, Constraint, Expectation, Lexicon, Memory, nodes as ex
 from ..conditions import OFFSET, TRUE_STATE, factors_of, has_offset, is_offset
 from ..schema import (
     FUNCTIONS,
@@ -178,7 +178,7 @@ class TermReader:
             remedy = "test the value (`is`, `matches`, `has`, `in`, `=`); features are crossed with `&`"
             self.complain("not-a-test", message, condition, "needs a test", remedy)
 
-    def constraint(self, constraint: Constraint) -> None:
+    def constraint(self, constraint: Constraint | Expectation) -> None:
         self.test(constraint.condition, constraint.action)
         if constraint.when is not None:
             self.test(constraint.when, "when")
@@ -553,7 +553,7 @@ def _is_constant(reader: TermReader, argument: ex.Argument) -> bool:
 # whole conditions -----------------------------------------------------------------------------------------------------
 
 
-def constraint_can_be_tried(context: Context, constraint: Constraint) -> bool:
+def constraint_can_be_tried(context: Context, constraint: Constraint | Expectation) -> bool:
     reader = TermReader(context, labels=True)
     reader.constraint(constraint)
     return not reader.problems and not reader.unknown and all(map(_is_one_value, constraint_nodes(constraint)))

@@ -2,6 +2,7 @@ from .condition_tables import (
     BOOLEAN as BOOLEAN,
     TRUE_STATE as TRUE_STATE,
     HardTable as HardTable,
+    ShareTable as ShareTable,
     Sites as Sites,
     compile_regex as compile_regex,
     constraint_sites as constraint_sites,
@@ -10,6 +11,8 @@ from .condition_tables import (
     is_of_sentence as is_of_sentence,
     is_word as is_word,
     sentence_labels as sentence_labels,
+    share_bounds as share_bounds,
+    share_table as share_table,
     view_label as view_label,
 )
 from .feature_groups import (

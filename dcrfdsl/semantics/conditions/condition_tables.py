@@ -18,7 +18,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from ...foundation import DcrfError, Diagnostic, LazyModule
-from ...syntax import CliqueSpec, Constraint, View, nodes as ex
+from ...syntax import CliqueSpec, Constraint, Expectation, View, nodes as ex
 from ..schema import (
     FUNCTIONS,
     ModelSpec,
@@ -350,19 +350,18 @@ def constraint_table(
     if constraint.when is not None:
         allowed = combined(lambda held, when: held | ~when, allowed, reader.truth(constraint.when))
     observed, table = as_table(allowed, sites, [len(states_of[name]) for name, _ in sites])
-    return HardTable(sites, observed, table, name=constraint.name or "constraint", cost=rule_cost(spec, constraint))
+    cost = None if constraint.cost is None else settled_number(spec, constraint.cost)
+    return HardTable(sites, observed, table, name=constraint.name or "constraint", cost=cost)
 
 
-def rule_cost(spec: ModelSpec, constraint: Constraint) -> float | None:
-    """What each place costs where a rule with a price is broken; None for one that nothing breaks."""
-    if not isinstance(constraint.cost, ex.Reference):
-        return constraint.cost
-    settled = spec.settled(constraint.cost)
+def settled_number(spec: ModelSpec, written: float | ex.Reference) -> float:
+    """A number, or that of a constant."""
+    settled = spec.settled(written) if isinstance(written, ex.Reference) else ex.Number(value=written)
     return float(settled.value) if isinstance(settled, ex.Number) else 0.0  # the checker wants a number
 
 
-def constraint_sites(spec: ModelSpec, constraint: Constraint) -> Sites:
-    """The variables that a constraint reads, each with its offset; a window or a named position has no site."""
+def constraint_sites(spec: ModelSpec, constraint: Constraint | Expectation) -> Sites:
+    """The variables that a rule reads, each with its offset; a window or a named position has no site."""
     sites: dict[tuple[str, int], None] = {}
     for condition in (constraint.condition, constraint.when):
         for term in terms(condition) if condition is not None else ():
@@ -370,6 +369,42 @@ def constraint_sites(spec: ModelSpec, constraint: Constraint) -> Sites:
             if site is not None:
                 sites[site] = None
     return tuple(sites)
+
+
+# expected shares ------------------------------------------------------------------------------------------------------
+
+
+class ShareTable(NamedTuple):
+    """What an `expect` asks for, by the joint code of `observed`. holds [codes, K1, …, Kn]: where its condition does
+    and the place counts.   counted [codes]: where `when` holds, so that the place counts.
+    """
+
+    statement: Expectation
+    sites: Sites
+    observed: tuple[Observed, ...]
+    holds: Mask
+    counted: Mask
+
+
+def share_table(
+    spec: ModelSpec, statement: Expectation, states_of: Mapping[str, Sequence[str]], views: Views = NO_VIEWS
+) -> ShareTable:
+    """The table of an expectation. states_of, views, errors: as in `constraint_table`."""
+    sites, reader = constraint_sites(spec, statement), ConditionReader(spec, states_of, views)
+    when = AxisArray((), np.array(True)) if statement.when is None else reader.truth(statement.when)
+    holds = combined(np.logical_and, reader.truth(statement.condition), when)
+    counts = combined(lambda _, counted: counted, holds, when)
+    sizes = [len(states_of[name]) for name, _ in sites]
+    observed, table = as_table(holds, sites, sizes)
+    _, counted = as_table(counts, sites, sizes)
+    return ShareTable(statement, sites, observed, table, counted.reshape(len(counted), -1)[:, 0])
+
+
+def share_bounds(spec: ModelSpec, statement: Expectation) -> tuple[float, float, float]:
+    """The least and the largest share that cost nothing, and the strength, with constants settled."""
+    bounds = (statement.least, statement.most) if statement.share is None else (statement.share, statement.share)
+    least, most, strength = (settled_number(spec, one) for one in (*bounds, statement.strength))
+    return least, most, strength
 
 
 # labels of whole sentences --------------------------------------------------------------------------------------------

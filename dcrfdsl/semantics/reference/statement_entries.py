@@ -145,6 +145,15 @@ STATEMENTS: Mapping[str, tuple[str, str, str, str]] = {
         "each token and may break it.",
         "runs of chunk is NP from 2 up to 8\nruns of chunk up to 20",
     ),
+    "expect": (
+        "expect CONDITION [when CONDITION] [as NAME] with share = NUMBER",
+        "Training holds the share of places where the model gives the condition near what is known of it.",
+        "The share r is the mean probability of the condition over the places of the data where the one after `when`, "
+        "which reads columns, holds: of the unlabelled data, if training has some, else of the training data, their "
+        "labels free. It costs strength · places · KL(target ‖ r), where the target is `share`, or that of `least` and "
+        "`most` which is nearer, and nothing between these two. The likelihood alone takes it, by steps over all data.",
+        "expect chunk is not O with least = 0.4, most = 0.7\nexpect chunk is O when pos is SYM with share = 0.9",
+    ),
     "infer": (
         "infer METHOD(…)", "The inference method of training and tagging.", "Without it, `auto`.", "infer exact",
     ),

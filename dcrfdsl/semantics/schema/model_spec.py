@@ -24,6 +24,7 @@ from ...syntax import (
     Declaration,
     Declarations,
     Evaluate,
+    Expectation,
     Label,
     Memory,
     Method,
@@ -66,8 +67,8 @@ class ModelSpec(Declarations):
     """A whole model as data: what a template, a `Template` or a model file says. Immutable.
 
     data: the reader and its columns; None for a model without a `data` statement.
-    labels, latents, memories, views, lexicons, lets, groups, cliques, pieces, constraints, onces, runs: the
-        declarations in order.
+    labels, latents, memories, views, lexicons, lets, groups, cliques, pieces, constraints, onces, runs, expectations:
+        the declarations in order.
     infer, decode, stages, evaluate: the methods, the stages of training and the metrics.
     doc: the lines of the comment at its top.
 
@@ -234,6 +235,11 @@ class ModelSpec(Declarations):
     def laws(self) -> tuple[Constraint, ...]:
         """The constraints that no labelling may break: those without a cost."""
         return tuple(one for one in self.constraints if one.cost is None)
+
+    @property
+    def rules(self) -> tuple[Constraint | Expectation, ...]:
+        """What has a condition on labels: constraints and expectations."""
+        return (*self.constraints, *self.expectations)
 
     @cached_property
     def hidden_names(self) -> frozenset[str]:

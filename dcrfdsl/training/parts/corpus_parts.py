@@ -289,15 +289,16 @@ def _cut(stream: Iterator[Corpus], part_tokens: int) -> Iterator[Corpus]:
 
 
 def joined_corpora(corpora: Sequence[Corpus]) -> Corpus:
-    """The sentences of several corpora, as if they had been read as one."""
+    """The sentences of several corpora, as if they had been read as one, with the columns that all of them have."""
     if len(corpora) == 1:
         return corpora[0]
+    names = [name for name in corpora[0].columns if all(name in corpus.columns for corpus in corpora)]
     lengths = np.concatenate([np.zeros(1, np.int64), *(corpus.lengths() for corpus in corpora)])
     files = dict.fromkeys(corpus.file for corpus in corpora)
     return Corpus(
         " or ".join(files) if len(files) < 4 else f"one of {len(files)} files from {next(iter(files))} on",
         np.cumsum(lengths, dtype=np.int64),
-        {name: _joined([corpus.columns[name] for corpus in corpora]) for name in corpora[0].columns},
+        {name: _joined([corpus.columns[name] for corpus in corpora]) for name in names},
         np.concatenate([corpus.token_line for corpus in corpora]),
     )
 

@@ -25,7 +25,7 @@ module.exports = grammar({
     statement: ($) =>
       choice(
         $.edition, $.data, $.label, $.latent, $.memory, $.view, $.lexicon, $.let, $.use, $.features, $.clique, $.segment,
-        $.piece, $.forbid, $.require, $.once, $.runs, $.infer, $.decode, $.train, $.evaluate,
+        $.piece, $.forbid, $.require, $.once, $.runs, $.expect, $.infer, $.decode, $.train, $.evaluate,
       ),
 
     edition: ($) => seq("dcrf", $.integer, $._newline),
@@ -64,6 +64,8 @@ module.exports = grammar({
     piece: ($) => seq("piece", field("name", $.name), "over", $.sites, list($, $.member)),
     forbid: ($) => seq("forbid", $._condition, optional(seq("when", $._condition)), optional($.as), $._newline),
     require: ($) => seq("require", $._condition, optional(seq("when", $._condition)), optional($.as), $._newline),
+    expect: ($) =>
+      seq("expect", $._condition, optional(seq("when", $._condition)), optional($.as), optional($.with), $._newline),
     once: ($) =>
       seq("once", $.reference, optional(seq("except", $.states)), optional($.as), $._newline),
     runs: ($) =>

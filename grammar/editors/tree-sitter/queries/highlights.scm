@@ -1,5 +1,5 @@
 ; Made by grammar/editors/generate.py: change that, not this.
-["dcrf" "data" "label" "latent" "memory" "view" "lexicon" "let" "use" "features" "clique" "segment" "piece" "forbid" "require" "once" "runs" "infer" "decode" "train" "evaluate"] @keyword
+["dcrf" "data" "label" "latent" "memory" "view" "lexicon" "let" "use" "features" "clique" "segment" "piece" "forbid" "require" "once" "runs" "expect" "infer" "decode" "train" "evaluate"] @keyword
 ["after" "as" "except" "for" "from" "initially" "is" "locked" "of" "over" "to" "tune" "up" "when" "where" "with"] @keyword.modifier
 ["and" "else" "has" "if" "in" "is" "matches" "not" "or"] @keyword.operator
 

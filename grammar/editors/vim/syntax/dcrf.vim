@@ -22,7 +22,7 @@ syn match dcrfStrayState ~[^[:space:],}]~ contained
 syn match dcrfState ~[^][[:space:]{}(),"#:=&]\+~ contained
 syn match dcrfRegex ~/\%(\\.\|\[\%(\\.\|[^]\\]\)*\]\|[^/\\[]\)\+/i\?~
 syn match dcrfString ~"\%(\\.\|[^"\\]\)*"~
-syn match dcrfStatement ~^\<\%(dcrf\|data\|label\|latent\|memory\|view\|lexicon\|let\|use\|features\|clique\|segment\|piece\|forbid\|require\|once\|runs\|infer\|decode\|train\|evaluate\)\>~
+syn match dcrfStatement ~^\<\%(dcrf\|data\|label\|latent\|memory\|view\|lexicon\|let\|use\|features\|clique\|segment\|piece\|forbid\|require\|once\|runs\|expect\|infer\|decode\|train\|evaluate\)\>~
 syn match dcrfStatement ~^\<\%(label\|latent\|memory\|view\|lexicon\|let\|features\|piece\)\>~ nextgroup=dcrfDeclared skipwhite
 syn match dcrfStatement ~^\<\%(data\|infer\|decode\|train\|evaluate\)\>~ nextgroup=dcrfMethod skipwhite
 syn match dcrfComment ~#.*~
