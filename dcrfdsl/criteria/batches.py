@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..foundation import Floats, Ints32
+from ..foundation import Floats, Ints32, chosen_ranges
 from ..inference import (
     BoundData,
     Expectations,
@@ -24,6 +24,7 @@ from ..kernels.optimization import collect_touched, copy_to_cells, firing_runs, 
 from ..kernels.tables import Potentials, add_bias_gradient, base_tables, exponentiate_base
 from .criterion import Clamped
 from .run_sums import count_known
+from .soft_labels import SoftLabels
 
 MOST_BATCHES = 64  # the number of passes that follow is about the same for 32 to 256 batches
 SENTENCES = 8  # of a batch, at least; with fewer, the fixed cost of each call of inference dominates
@@ -47,7 +48,7 @@ class SentenceBatches:
     partial [PARTS or more, cells]: workspace for gradients, overwritten.   precision [W]: of the quadratic penalty.
     labelling: the known states, see `BoundData.labelling_off`; None where the method itself subtracts their counts.
     size: sequences of a batch.   clamped: the sentences with an unknown label.   factor [S]: how much each counts,
-    which the methods already heed; None if all count once.
+    which the methods already heed; None if all count once.   soft: the sentences whose labels have distributions.
     """
 
     def __init__(
@@ -62,6 +63,7 @@ class SentenceBatches:
         clamped: Clamped | None = None,
         factor: Floats | None = None,
         fixed: Floats | None = None,
+        soft: SoftLabels | None = None,
     ):
         self.data, self.method, self.workers = data, method, workers
         self.precision = precision
@@ -70,7 +72,7 @@ class SentenceBatches:
         self._partial.fill(0.0)
         self._expected = np.zeros((len(self._partial), len(data.hard)))
         self._out = Expectations.empty(data, approximate=method.approximate)
-        self._clamped, self._factor, self._fixed = clamped, factor, fixed
+        self._clamped, self._factor, self._fixed, self._soft = clamped, factor, fixed, soft
         if clamped is not None:
             self._known = np.zeros(data.num_weights)
             self._known_out = Expectations.empty(clamped.data, approximate=clamped.method.approximate)
@@ -114,16 +116,26 @@ class SentenceBatches:
             counts = np.zeros(len(touched))
             if labelling is not None:
                 expected = np.zeros(len(d.hard))
-                known = [(first, last)] if self._clamped is None else self._clamped.known_runs(first, last)
-                for begin, end in known:
+                for begin, end in self._known_runs(first, last):
                     count_known(d, begin, end, labelling, mass, expected, gradient[0])
                 d.open_bundles(gradient[0])
                 collect_touched(touched, cell_of, gradient, *nothing, self.precision, counts)
                 add_bias_gradient(bindings, expected, counts)  # biases come first in every list
+            if self._soft is not None:
+                counts += self._soft.counts_of(first, last)[touched]
             counted = np.flatnonzero(counts).astype(np.int32)
             cuts = np.unique(np.linspace(first, last, len(self._partial) + 1).astype(int)).tolist()
             batches.append(_Batch(first, last, list(itertools.pairwise(cuts)), fires, counted, counts[counted]))
         return batches
+
+    def _known_runs(self, first: int, last: int) -> list[tuple[int, int]]:
+        """The runs of wholly known sentences of a batch."""
+        known = np.ones(last - first, np.bool_)
+        if self._clamped is not None:
+            known &= ~self._clamped.partly[first:last]
+        if self._soft is not None:
+            known &= ~self._soft.sentences[first:last]
+        return list(chosen_ranges(known, first))
 
     def begin(self, weights: Floats) -> None:
         """Takes gradients at `weights` [W] from now on. The caller changes this array in place; see `moved`."""

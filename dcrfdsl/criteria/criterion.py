@@ -31,10 +31,6 @@ class Clamped:
         """The runs of partly known sentences from `first` to `last`."""
         return iter(chosen_ranges(self.partly[first:last], first))
 
-    def known_runs(self, first: int, last: int) -> Iterator[tuple[int, int]]:
-        """The runs of wholly known sentences from `first` to `last`."""
-        return iter(chosen_ranges(~self.partly[first:last], first))
-
     def contradictions(self) -> tuple[int, ...]:
         """Sentences in which no labelling agrees with both the known labels and the hard constraints."""
         out = Expectations.empty(self.data)

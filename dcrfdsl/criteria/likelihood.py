@@ -3,7 +3,8 @@
     L(λ) = Σ_i [log Z(x_i) − λ·F(y_i, x_i)] + P(λ),     ∂L/∂λ_k = E f_k − Ê f_k + ∂P/∂λ_k
 
 Where labels are latent, missing or ambiguous, they are summed out: λ·F(y_i, x_i) becomes the log Z of the graph clamped
-to what is known, and Ê f_k the expectation in it; L is then not convex.
+to what is known, and Ê f_k the expectation in it; L is then not convex. Where they have distributions, means under
+these take the place of F(y_i, x_i) (`soft_labels`), and L stays convex.
 
 With costs (`label_costs`) the score of each wrong labelling is raised by what it costs: log Z and E are those of
 g(y) + cost(y), and Ê is as it was, since labellings that agree with what is known cost nothing (softmax-margin, Gimpel
@@ -54,6 +55,7 @@ from .criterion import Clamped, Criterion, TightenedTolerance
 from .label_costs import inference_beside, label_costs
 from .penalties import Penalty
 from .run_sums import GradientAccumulator, count_known
+from .soft_labels import SoftLabels, soft_labels
 from .training_problem import ResolvedInference, TrainingProblem
 
 Build = Callable[[BoundData], MarginalInference]
@@ -68,7 +70,7 @@ class Likelihood(Criterion):
     inference: the method that the stage asks for.   build: builds the method for this data in another layout; by
     default `inference.build`.   factor [S]: how much each sentence counts, which the methods and `counts` already
     heed; None if all count once.   fixed [S]: what scores without weights add to the known labellings, each times its
-    factor; None if nothing.
+    factor; None if nothing.   soft: the sentences with distributions, which `counts` heed; None without.
     """
 
     penalty: Penalty
@@ -88,8 +90,10 @@ class Likelihood(Criterion):
         build: Build | None = None,
         factor: Floats | None = None,
         fixed: Floats | None = None,
+        soft: SoftLabels | None = None,
     ):
         self.data, self.method, self.clamped, self.factor, self.fixed = data, method, clamped, factor, fixed
+        self.soft = soft
         self.labelling, self.inference, self.num_weights = labelling, inference, data.num_weights
         self.inference_description = (
             inference.description(getattr(method, "method", method)) if inference is not None else ""
@@ -179,7 +183,7 @@ class Likelihood(Criterion):
             method.remember()
         return SentenceBatches(
             data, method, penalty.precision, self.labelling, self.workers, partial, size, self.clamped,
-            self.factor, self.fixed,
+            self.factor, self.fixed, self.soft,
         )  # fmt: skip
 
     def scaling(self) -> LikelihoodScaling:
@@ -202,6 +206,13 @@ class Likelihood(Criterion):
             raise DcrfError(Diagnostic("cannot-scale", message, help="train by `lbfgs`"))
         size = np.ones(self.num_weights) if self.units is None else self.units.size
         return LikelihoodScaling(self.data, self.inference.build, self.counts, self.workers, size)
+
+    def contradictions(self) -> tuple[int, ...]:
+        return tuple(sorted({*super().contradictions(), *(() if self.soft is None else self.soft.impossible)}))
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        return () if self.soft is None else self.soft.remarks
 
     def gap(self, gradient: Floats) -> float | None:
         """Bound on L(λ) − min L by the penalty alone, which curves L by 1/v in each weight: ½ Σ_k v_k (∂L/∂λ_k)².
@@ -228,9 +239,10 @@ def build_likelihood(problem: TrainingProblem, settings: TrainSettings) -> Likel
         inference = inference_beside(costs, judged, settings, inference, "cost")
     build = partial(build_weighted, inference.build, factor)
     data, clamped = judged.bind_for(inference.name), clamped_part(problem, inference, build)
+    counts, soft = known_counts(judged, data, factor), soft_labels(problem, inference, build)
     return Likelihood(
-        data, build(data), known_counts(judged, data, factor), problem.penalty(settings), problem.workers,
-        clamped, judged.labelling, inference, build, factor, known_fixed(problem, factor),
+        data, build(data), counts if soft is None else counts + soft.counts, problem.penalty(settings), problem.workers,
+        clamped, judged.labelling, inference, build, factor, known_fixed(problem, factor), soft,
     )  # fmt: skip
 
 
@@ -263,7 +275,7 @@ def clamped_part(problem: TrainingProblem, inference: ResolvedInference, build: 
 
     build: the method; by default that of `inference`. DcrfError where it needs all labels.
     """
-    partly = ~problem.gold.complete_sentences(problem.sentence_off)
+    partly = problem.gold.open_sentences(problem.sentence_off)
     if METHODS[inference.name].thin and partly.any():
         sentences = f"{int(partly.sum()):,} of {len(partly):,} sentences"
         message = (
@@ -275,7 +287,7 @@ def clamped_part(problem: TrainingProblem, inference: ResolvedInference, build: 
 
 def clamped_by(problem: TrainingProblem, inference: ResolvedInference, build: Build) -> Clamped | None:
     """As `clamped_part`, whatever the method."""
-    partly = ~problem.gold.complete_sentences(problem.sentence_off)
+    partly = problem.gold.open_sentences(problem.sentence_off)
     if not partly.any():
         return None
     known = problem.bind_known(programs=METHODS[inference.name].programs)

@@ -27,7 +27,7 @@ from functools import partial
 
 import numpy as np
 
-from ..foundation import DcrfError, Diagnostic, Floats, Ints, Ints32, Mask
+from ..foundation import DcrfError, Diagnostic, Floats, Ints, Ints32, Mask, data_error
 from ..graph import (
     UNKNOWN,
     Parameters,
@@ -78,6 +78,7 @@ from .batches import SentenceBatches
 from .criterion import Clamped, Criterion, SummedCriterion
 from .likelihood import Likelihood, build_weighted, clamped_by, known_counts, known_fixed
 from .penalties import Penalty
+from .soft_labels import refuse_impossible, refuse_mixture
 from .training_problem import TrainingProblem
 
 # pieces with too many joint states to enumerate -----------------------------------------------------------------------
@@ -211,7 +212,7 @@ class PieceObjective(SummedCriterion):
         self._is_trained = np.max(trained, axis=0)
         self.penalty = problem.penalty(settings).masked(self._is_trained)
         self.num_weights, self.workers = parts[0].num_weights, problem.workers
-        self._hidden = bool((problem.gold.codes < 0).any())
+        self._hidden = bool(problem.gold.open_sentences(problem.sentence_off).any())
         nota = settings.criterion.nota
         self._choose = nota if isinstance(nota, LikelyCases) else None
         self.pause = None if self._choose is None else self._choose.after
@@ -276,6 +277,12 @@ def build_piecewise(
         raise DcrfError(
             Diagnostic("piece-too-large", message, help="make it over fewer variables, or leave out `nota`")
         )
+    if problem.gold.soft:
+        refuse_mixture(problem, len(problem.graph.cards))
+        if large or whole or criterion.nota is not None:
+            name = "`nota`" if criterion.nota is not None else f"a piece as large as `{[*large, *whole][0].name}`"
+            message = f"{name} takes one state of each label in training, and some labels have distributions"
+            raise data_error("soft-labels", message, help="train by `likelihood`, or by pieces over fewer variables")
     divide = criterion.overlap == "divide"
     no_penalty = Penalty.none(problem.parameters.num_weights)
     parts: list[Loss] = []
@@ -291,9 +298,11 @@ def build_piecewise(
             return method
 
         method = build(data)
-        if criterion.nota is not None:
+        if criterion.nota is not None or problem.gold.soft:
             _refuse_cases(most_cases(data.shapes, method.pieces), criterion)
         _refuse_unknown(problem, method.pieces, data.rows.shape)
+        if problem.gold.soft:
+            _refuse_impossible(problem, method)
         is_shared = criterion.nota is None and importance is None and are_shared(method)
         loss_method = SharedPieceMethod(method) if is_shared else method
         parts.append(Likelihood(data, loss_method, no_penalty.precision, no_penalty, problem.workers, build=build))
@@ -351,7 +360,7 @@ def _refuse_cases(most: int, criterion: PieceSettings) -> None:
 def _refuse_unknown(problem: TrainingProblem, pieces: PieceInstances, shape_of: Ints32) -> None:
     """DcrfError where a piece conditions on an unknown variable."""
     width, off = len(problem.graph.cards), problem.sentence_off
-    for s in np.flatnonzero(~problem.gold.complete_sentences(off)).tolist():
+    for s in np.flatnonzero(problem.gold.open_sentences(off)).tolist():
         instances = pieces.instance_off[shape_of[s] : shape_of[s] + 2]
         first, last = pieces.given_off[instances]
         used = np.unique(pieces.given[first:last])
@@ -362,6 +371,15 @@ def _refuse_unknown(problem: TrainingProblem, pieces: PieceInstances, shape_of: 
             message = f"a piece conditions on `{name}` at token {t + 1} of sentence {s + 1}, where it is not known"
             remedy = f"train by `likelihood` or `piecewise`, which sum it out, or make the piece over `{name}` as well"
             raise DcrfError(Diagnostic("piece-conditions-on-unknown", message, help=remedy))
+
+
+def _refuse_impossible(problem: TrainingProblem, method: PieceMethod) -> None:
+    """DcrfError where constraints exclude every state to which the labels of a piece give a probability."""
+    data, out = method.data, Expectations.empty(method.data)
+    potentials, nothing = data.potentials(np.zeros(data.num_weights)), np.zeros(data.num_cells)
+    method.expectations(potentials, 0, data.num_sequences, out, nothing, np.zeros(len(data.hard)))
+    for s in out.summary().impossible[:1]:
+        refuse_impossible(problem, int(problem.sentence_off[s]))
 
 
 def _mask(problem: TrainingProblem, templates: Sequence[PieceTemplate]) -> Floats:

@@ -10,8 +10,9 @@ The marginal risk is −log of the marginal probability of every known label (Al
     R(λ) = −Σ_v c_v log p(y_v | x),      ∂R/∂λ = Σ_v c_v (⟨F⟩ − ⟨F⟩ given y_v),      c_v: importance, by default 1
 
 It bounds the number of wrong labels where each is decoded by itself. Labels that are latent or not known are summed
-out and have no term; so are labels known to be one of several. On loops under message passing, p is the
-pseudo-marginal, and the gradient is a difference of expectations with raised potentials of the known states.
+out and have no term; so are labels known to be one of several. A label with a distribution q has the term
+−c_v Σ_s q(s) log p(y_v = s | x) over the states s that constraints leave at its place. On loops under message passing,
+p is the pseudo-marginal, and the gradient is a difference of expectations with raised potentials of the known states.
 
 Not here: the sums over wrong labellings (`wrong_labelling_sums`), boosting, which minimises the exponential risk
 (`boosting_risk`).
@@ -21,14 +22,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..foundation import DcrfError, Diagnostic, Floats
+from ..foundation import DcrfError, Diagnostic, Floats, data_error
 from ..graph import perturbed_graph, raised_parameters, raised_rows
 from ..inference import METHODS, Binder, ExactMethod, Expectations, LabelLogMarginals, RunStatus, Workers
+from ..kernels.tables import Potentials
 from ..semantics import ExponentialSettings, TrainSettings
 from .criterion import Clamped, Criterion
 from .likelihood import clamped_part
 from .penalties import Penalty
 from .run_sums import GradientAccumulator
+from .soft_labels import soft_layers
 from .training_problem import ResolvedInference, TrainingProblem
 from .wrong_labelling_sums import WrongLabellingSums, finite_or_zero
 
@@ -136,18 +139,28 @@ class MarginalRisk(Risk):
         self._data, self._sums = data, GradientAccumulator(data, problem.workers)
         importance, states = label_importance(problem, settings), problem.gold.codes.copy()
         states[problem.graph.num_labels :] = -1  # only labels count
-        self._tangents = LabelLogMarginals(data, method, np.ascontiguousarray(states.T).ravel(), importance.T.ravel())
+        self._tangents = [
+            LabelLogMarginals(data, method, np.ascontiguousarray(known.T).ravel(), factor.T.ravel())
+            for known, factor in soft_layers(problem, data, method, states, importance)
+        ]
 
     def value_and_gradient(self, weights: Floats) -> tuple[float, Floats]:
         """As `Risk.value_and_gradient`; inf where a probability is too small for a number."""
-        out, potentials = Expectations.empty(self._data), self._data.potentials(weights)
+        potentials, gradient = self._data.potentials(weights), np.zeros(self.num_weights)
+        value = self.penalty.add(weights, gradient)
+        for tangents in self._tangents:
+            out, more = self._term(tangents, potentials)
+            self.total_status = self.total_status + out.summary()
+            value, gradient = value + float(out.log_z.sum()), gradient + more
+        return value, gradient
+
+    def _term(self, tangents: LabelLogMarginals, potentials: Potentials) -> tuple[Expectations, Floats]:
+        out = Expectations.empty(self._data)
 
         def run(first: int, last: int, gradient: Floats, expected: Floats) -> None:
-            self._tangents.add(potentials, first, last, out, gradient, expected)
+            tangents.add(potentials, first, last, out, gradient, expected)
 
-        gradient = self._sums.map(run)
-        self.total_status = self.total_status + out.summary()
-        return float(out.log_z.sum()) + self.penalty.add(weights, gradient), gradient
+        return out, self._sums.map(run)
 
 
 class ApproximateMarginalRisk(Risk):
@@ -217,4 +230,7 @@ def build_marginal(problem: TrainingProblem, settings: TrainSettings) -> Risk:
     """The criterion of a stage, by the inference that it asks for."""
     inference = problem.inference(settings)
     kind = MarginalRisk if METHODS[inference.name].programs else ApproximateMarginalRisk
+    if problem.gold.soft and kind is ApproximateMarginalRisk:
+        message = f"`marginal` with distributions of labels needs exact inference, and `{inference.name}` is not"
+        raise data_error("soft-labels", message, help="write `infer = exact` in the stage, or train by `likelihood`")
     return kind(problem, settings, inference)

@@ -31,8 +31,9 @@ from .frames import (
     sentence_starts as sentence_starts,
 )
 from .label_columns import (
+    SoftStates as SoftStates,
+    label_cells as label_cells,
     places as places,
-    read_cells as read_cells,
     refuse_mixed as refuse_mixed,
     telling_tokens as telling_tokens,
     value_of_sentence as value_of_sentence,

@@ -7,7 +7,7 @@ Not here: the states themselves (`states`), how a cell is read (`partial`), whic
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 
 import numpy as np
@@ -15,8 +15,16 @@ import numpy as np
 from ..foundation import Codes, DcrfError, Diagnostic, Ints, Mask, did_you_mean
 from ..semantics import ModelSpec, legal_moves, violations
 from ..syntax import Label, Scheme
-from .corpus import Corpus, InternedColumn
-from .label_columns import Reading, label_column, mixed_values, places, read_cells, value_of_sentence
+from .corpus import Corpus, InternedColumn, token_error
+from .label_columns import (
+    LabelCells,
+    SoftStates,
+    label_cells,
+    label_column,
+    mixed_values,
+    places,
+    value_of_sentence,
+)
 from .segment_marks import iob1_remedy, is_iob1
 from .states import (
     declared_states as declared_states,
@@ -38,11 +46,13 @@ class EncodedLabels:
     `sets[m]` are the distinct sets of states that tokens of label m allow, in order of first appearance. Each set has
     at least two states, sorted, and not all of them. `unknown_values[m]` counts the tokens of each value (or member of
     a set) that is not a state of the label. Such a value allows nothing; a token without any other value has code -1.
+    `soft[m]` are the distributions of label m, for training: the code of such a token allows what has a probability.
     """
 
     codes: Codes  # [labels, N]
     unknown_values: tuple[Mapping[str, int], ...]
     sets: tuple[tuple[tuple[int, ...], ...], ...]
+    soft: Mapping[int, SoftStates] = field(default_factory=dict)
 
     @property
     def partial(self) -> Mask:
@@ -51,12 +61,15 @@ class EncodedLabels:
         return mask
 
 
-def encode_labels(spec: ModelSpec, states: Mapping[str, Sequence[str]], corpus: Corpus) -> EncodedLabels:
+def encode_labels(
+    spec: ModelSpec, states: Mapping[str, Sequence[str]], corpus: Corpus, *, trains: bool = False
+) -> EncodedLabels:
     """The label columns of a corpus as states. An absent column is -1 throughout; `others` takes unknown values.
 
-    Raises DcrfError if a set has an empty member.
+    trains: whether distributions are kept; else the likeliest state stands for each. Raises DcrfError if a set has an
+    empty member, and as `label_cells` does.
     """
-    return _encode(spec, states, corpus, ())
+    return _encode(spec, states, corpus, (), trains)
 
 
 def encode_known_labels(spec: ModelSpec, states: Mapping[str, Sequence[str]], corpus: Corpus) -> EncodedLabels:
@@ -67,6 +80,12 @@ def encode_known_labels(spec: ModelSpec, states: Mapping[str, Sequence[str]], co
     for label in spec.labels:
         label_column(label, corpus)
     encoded = _encode(spec, states, corpus, (FREE,))
+    for label in spec.labels:
+        soft = label_cells(label, states[label.name], corpus, free=(FREE,)).soft
+        if soft is not None and label.soft_column is None:
+            token = int(soft.tokens[0])
+            message = f"label `{label.name}` is given as a distribution, and only states can be given"
+            raise token_error(corpus, token, "bad-distribution", message, f"write a state, or `{FREE}`")
     raise_if_any(
         [
             *_mixed(spec, states, corpus, (FREE,)),
@@ -80,16 +99,17 @@ def encode_known_labels(spec: ModelSpec, states: Mapping[str, Sequence[str]], co
 
 
 def _encode(
-    spec: ModelSpec, states: Mapping[str, Sequence[str]], corpus: Corpus, free: Collection[str]
+    spec: ModelSpec, states: Mapping[str, Sequence[str]], corpus: Corpus, free: Collection[str], trains: bool = False
 ) -> EncodedLabels:
+    soft: dict[int, SoftStates] = {}
     codes = np.full((len(spec.labels), corpus.num_tokens), UNKNOWN, np.int32)
     unknown_values: list[dict[str, int]] = [{} for _ in spec.labels]
     sets: list[dict[tuple[int, ...], int]] = [{} for _ in spec.labels]
-    for m, label, column, index, readings in _readings(spec, states, corpus, free):
+    for m, label, cells, index in _cells(spec, states, corpus, free, trains):
         unknown, distinct = unknown_values[m], sets[m]
-        counts = np.bincount(column.codes, minlength=len(column.values)).tolist()
-        lookup = np.full(len(column.values), UNKNOWN, np.int32)
-        for n, reading in enumerate(readings):
+        counts = np.bincount(cells.codes, minlength=len(cells.readings)).tolist()
+        lookup = np.full(len(cells.readings), UNKNOWN, np.int32)
+        for n, reading in enumerate(cells.readings):
             if not counts[n]:
                 continue
             allowed, odd = _as_states(label, index, reading)
@@ -99,32 +119,42 @@ def _encode(
                 lookup[n] = allowed[0]
             elif 1 < len(allowed) < len(index):
                 lookup[n] = FIRST_SET - distinct.setdefault(allowed, len(distinct))
-        codes[m] = lookup[column.codes]
+        codes[m] = lookup[cells.codes]
         if label.per == "sentence":
             codes[m], _ = value_of_sentence(codes[m], UNKNOWN, corpus)
-    return EncodedLabels(codes, tuple(map(MappingProxyType, unknown_values)), tuple(map(tuple, sets)))
+        if trains and cells.soft is not None:
+            soft[m] = cells.soft
+            supports, which = np.unique(cells.soft.share > 0.0, axis=0, return_inverse=True)
+            of_set = [
+                UNKNOWN
+                if one.all()
+                else FIRST_SET - distinct.setdefault(tuple(np.flatnonzero(one).tolist()), len(distinct))
+                for one in supports
+            ]
+            codes[m, cells.soft.tokens] = np.array(of_set, np.int32)[which.reshape(-1)]
+    return EncodedLabels(codes, tuple(map(MappingProxyType, unknown_values)), tuple(map(tuple, sets)), soft)
 
 
-def _readings(
-    spec: ModelSpec, states: Mapping[str, Sequence[str]], corpus: Corpus, free: Collection[str]
-) -> Iterator[tuple[int, Label, InternedColumn, dict[str, int], tuple[Reading, ...]]]:
-    """Of each label with values: its number, its column, the numbers of its states, and how each value is read."""
+def _cells(
+    spec: ModelSpec, states: Mapping[str, Sequence[str]], corpus: Corpus, free: Collection[str], trains: bool = False
+) -> Iterator[tuple[int, Label, LabelCells, dict[str, int]]]:
+    """Of each label with values: its number, its cells, and the numbers of its states."""
     for m, label in enumerate(spec.labels):
         column = corpus.columns.get(label.name)
         if isinstance(column, InternedColumn) and len(column.values):
             index = {state: number for number, state in enumerate(states[label.name])}
-            yield m, label, column, index, read_cells(label, index, corpus, free=free)
+            yield m, label, label_cells(label, states[label.name], corpus, free=free, trains=trains), index
 
 
 def _mixed(
     spec: ModelSpec, states: Mapping[str, Sequence[str]], corpus: Corpus, free: Collection[str]
 ) -> Iterator[Diagnostic]:
     """The labels of sentences with several values in one."""
-    for _, label, column, _, readings in _readings(spec, states, corpus, free):
+    for _, label, cells, _ in _cells(spec, states, corpus, free):
         if label.per == "sentence":
             numbers: dict[tuple[str, ...], int] = {(): UNKNOWN}
-            of_value = [numbers.setdefault(tuple(sorted(one)), len(numbers)) for one in readings]
-            _, tokens = value_of_sentence(np.array(of_value, np.int32)[column.codes], UNKNOWN, corpus)
+            of_value = [numbers.setdefault(tuple(sorted(one)), len(numbers)) for one in cells.readings]
+            _, tokens = value_of_sentence(np.array(of_value, np.int32)[cells.codes], UNKNOWN, corpus)
             if len(tokens):
                 yield mixed_values(label, corpus, tokens)
 
@@ -152,9 +182,9 @@ def _unknown_label_tokens(
     spec: ModelSpec, states: Mapping[str, Sequence[str]], corpus: Corpus, free: Collection[str]
 ) -> Iterator[tuple[int, Label, Ints]]:
     """Number, label and tokens of each label that has unknown values."""
-    for m, label, column, index, readings in _readings(spec, states, corpus, free):
-        odd = np.array([bool(_as_states(label, index, reading)[1]) for reading in readings])
-        tokens = np.flatnonzero(odd[column.codes])
+    for m, label, cells, index in _cells(spec, states, corpus, free):
+        odd = np.array([bool(_as_states(label, index, reading)[1]) for reading in cells.readings])
+        tokens = np.flatnonzero(odd[cells.codes])
         if len(tokens):
             yield m, label, tokens
 

@@ -38,6 +38,8 @@ from .label_factors import (
     raised_rows as raised_rows,
     restricted_graph as restricted_graph,
     state_set as state_set,
+    weighed_graph as weighed_graph,
+    weighed_rows as weighed_rows,
 )
 from .large_piece_graphs import (
     PieceGraphs as PieceGraphs,

@@ -1,18 +1,19 @@
 """The known values of the variables of a data set: gold labels, their memories, and the states possible elsewhere.
 
-A variable at a token has a known state, any state, or one of a set of states (`Gold`). Memories follow from known
-labels; latent variables are never known. Not here: reading labels (`data.labels`), weights.
+A variable at a token has a known state, any state, one of a set of states, or a distribution (`Gold`). Memories follow
+from known labels; latent variables are never known. Not here: reading labels (`data.labels`), weights.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
+from ..data import SoftStates
 from ..features import Pairs
-from ..foundation import Codes, Ints, Ints32, Mask
+from ..foundation import Codes, Floats, Ints, Ints32, Mask
 from ..semantics import HardTable
 from .shapes import offsets_of
 from .templates import CliqueTemplate
@@ -24,11 +25,31 @@ UNKNOWN = -1
 class Gold:
     """`codes[m, n]` of variable m at token n: its state; -1: any state; -2 - k: one of the states `sets[m][k]`.
 
-    Each variable of a position has a row: labels, latents, memories.
+    Each variable of a position has a row: labels, latents, memories. `soft[m]` are the distributions of label m, whose
+    codes allow what has a probability.
     """
 
     codes: Codes  # [variables, N]
     sets: tuple[tuple[tuple[int, ...], ...], ...]  # for each variable
+    soft: Mapping[int, SoftStates] = field(default_factory=dict)
+
+    def soft_sentences(self, sentence_off: Ints) -> Mask:
+        """Whether some label of the sentence has a distribution, [S]."""
+        found = np.zeros(len(sentence_off) - 1, np.bool_)
+        for soft in self.soft.values():
+            found[np.searchsorted(sentence_off, soft.tokens, side="right") - 1] = True
+        return found
+
+    def open_sentences(self, sentence_off: Ints) -> Mask:
+        """Whether training sums something out in the sentence, [S]."""
+        return ~self.complete_sentences(sentence_off) & ~self.soft_sentences(sentence_off)
+
+    def probabilities(self, variable: int, card: int) -> Floats:
+        """The probability of each state of a label at each token, [N, card]; 1 for all that an unknown one may be."""
+        share = self.allowed(variable, card)[self.runs(variable, card)].astype(np.float64)
+        if variable in self.soft:
+            share[self.soft[variable].tokens] = self.soft[variable].share
+        return share
 
     def complete_sentences(self, sentence_off: Ints) -> Mask:
         """Whether every variable of the sentence is known, [S]."""

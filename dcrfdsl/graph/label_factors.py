@@ -6,6 +6,9 @@ need not know.
 * **Clamped.** log Z of the clamped graph sums the scores of all labellings that agree with the known values, so that
   log p(known | x) = log Z clamped − log Z holds for latent, missing and ambiguous labels alike, and its expectations
   are conditional on the known values.
+* **Weighed.** Without weights, and with the logs of given probabilities, the graph is the product of the distributions
+  that labels have, without the labellings that hard constraints forbid. Its expectations are the counts that soft
+  labels stand for.
 * **Constrained.** A code says which states a label may have at a position.
 * **Perturbed.** The response of expectations to a small change of the potential of each known label is the derivative
   of marginals by parameters, under any method of inference.
@@ -25,7 +28,7 @@ import numpy as np
 
 from ..features import FeatureRows
 from ..foundation import Floats, Integers, Mask
-from ..semantics import ShareTable
+from ..semantics import GivenScores, ShareTable
 from .known_labels import Gold
 from .parameters import CliqueWeights, Parameters
 from .templates import CliqueTemplate
@@ -78,6 +81,40 @@ def clamp_rows(graph: ModelGraph, gold: Gold) -> tuple[FeatureRows, ...]:
 def code_rows(codes: Integers) -> FeatureRows:
     """The rows of a feature set that has one code at each token, [N]."""
     return FeatureRows(np.arange(len(codes) + 1, dtype=np.int64), codes.astype(np.int32), np.zeros(0))
+
+
+def weighed_graph(graph: ModelGraph, first_set: int) -> ModelGraph:
+    """`graph` with a given score of each state of each label, whose feature sets are numbered from `first_set` on.
+
+    Of what has no weight only the hard constraints stay: see `weighed_rows` for given scores.
+    """
+    hard = [
+        replace(one, coded=one.coded > -np.inf) if one.coded is not None and one.coded.dtype != np.bool_ else one
+        for one in graph.templates
+    ]
+    given = [
+        CliqueTemplate(
+            f"weighed {graph.variables[variable]}", -1, (variable,), (0,), (graph.cards[variable],),
+            feature_set=first_set + variable, given=GivenScores((), ()),
+        )
+        for variable in range(graph.num_labels)
+    ]  # fmt: skip
+    return replace(graph, templates=(*hard, *given))
+
+
+def weighed_rows(graph: ModelGraph, gold: Gold, rows: Sequence[FeatureRows]) -> tuple[FeatureRows, ...]:
+    """The rows of `weighed_graph`: those of `graph`, its given scores 0 or -inf, and the logs of probabilities."""
+    kept = list(rows)
+    for one in graph.coded:
+        if one.given is not None:
+            scores = rows[one.feature_set].value
+            kept[one.feature_set] = rows[one.feature_set]._replace(value=np.where(scores == -np.inf, scores, 0.0))
+    with np.errstate(divide="ignore"):
+        for variable, card in enumerate(graph.cards[: graph.num_labels]):
+            logs = np.log(gold.probabilities(variable, card))
+            off, feature = np.arange(len(logs) + 1, dtype=np.int64) * card, np.tile(np.arange(card), len(logs))
+            kept.append(FeatureRows(off, feature.astype(np.int32), logs.ravel()))
+    return tuple(kept)
 
 
 ANY_STATE = 0  # the code that forbids nothing

@@ -22,7 +22,7 @@ import numpy as np
 from ..features import FeatureRows, Pairs
 from ..foundation import Floats, Ints, Ints32, Mask
 from ..graph import Gold, PieceGraphs, PieceTemplate, RoleModel, ShapeBank, clamp_rows, offsets, piece_arrays
-from ..kernels.piecewise import NONE, Cases, PieceInstances, piece_expectations
+from ..kernels.piecewise import NONE, SOFT, Cases, PieceInstances, piece_expectations
 from ..kernels.runtime import IMPOSSIBLE
 from ..kernels.tables import Potentials, Ragged, Shapes, Totals
 from .base import Expectations, StatelessMethod
@@ -47,6 +47,8 @@ class PieceMethod(StatelessMethod):
         self.data = data
         self.pieces = piece_arrays(data.graph, data.bank.shapes, templates, divide=divide, beside=beside)
         self.labelling = np.where(gold.codes >= 0, gold.codes, -1).T.astype(np.int32).ravel()
+        for variable, soft in gold.soft.items():
+            self.labelling.reshape(-1, len(gold.codes))[soft.tokens, variable] = SOFT
         self.possible = _possible(gold, data.graph.cards) if (gold.codes < 0).any() else np.zeros(0, np.bool_)
         self.largest = largest_piece(data.shapes, self.pieces)
         self.cases = cases if cases is not None else no_cases(data.num_sequences)
@@ -104,8 +106,14 @@ def no_cases(num_sequences: int) -> Cases:
     return Cases(NONE, 0.0, 0, np.zeros(num_sequences + 1, np.int64), np.zeros(1, np.int64), np.zeros(0, np.int64))
 
 
-def _possible(gold: Gold, cards: Sequence[int]) -> Mask:
-    """Which states a variable may be in, [tokens · states of a position]."""
+def _possible(gold: Gold, cards: Sequence[int]) -> Mask | Floats:
+    """Which states a variable may be in, [tokens · states of a position]; how probable they are, if some have
+    distributions.
+    """
+    if gold.soft:
+        return np.concatenate(
+            [gold.probabilities(variable, card) for variable, card in enumerate(cards)], axis=1
+        ).ravel()
     parts = [gold.allowed(variable, card)[gold.runs(variable, card)] for variable, card in enumerate(cards)]
     return np.concatenate(parts, axis=1).ravel()
 

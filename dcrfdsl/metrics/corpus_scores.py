@@ -64,10 +64,11 @@ def prediction_tallies(
 
     `predicted[y]` [N] are codes of the model's `states[y]`, -1 where nothing was predicted. `known_values(column)` are
     the values of the training data. `views` are those that a metric may name.
-    Beside the metrics: `illegal_moves(y)` if y has a scheme; if y is declared with `missing` or `ambiguous`,
-    `not_scored(y)` (tokens without a gold value), and `not_scored(segments(y))` and `not_judged(segments(y))` (gold and
-    predicted segments that unknown labels leave open) where a metric counts segments; with `ambiguous`, `ambiguous(y)`
-    (tokens with several); `not_scored(joint_accuracy)` if some label is partly known.
+    Beside the metrics: `illegal_moves(y)` if y has a scheme; if y is declared with `missing` or another option of what
+    is not known, `not_scored(y)` (tokens without a gold value), and `not_scored(segments(y))` and
+    `not_judged(segments(y))` (gold and predicted segments that unknown labels leave open) where a metric counts
+    segments; with `ambiguous` or `source`, `ambiguous(y)` (tokens with several states); with `soft`, `likeliest(y)`
+    (tokens judged by the likeliest state); `not_scored(joint_accuracy)` if some label is partly known.
     Raises DcrfError if a metric cannot be computed or a label has no column.
     """
     evaluation = evaluation_of(spec, corpus, predicted, states, views, known_values)
@@ -118,6 +119,7 @@ def evaluation_of(
         views=views,
         of_sentence=tuple(label.name for label in spec.labels if label.per == "sentence"),
         told_at={name: gold.told_at for name, gold in golds.items() if gold.told_at is not None},
+        soft={name: gold.soft for name, gold in golds.items()},
     )
 
 
@@ -134,13 +136,16 @@ def _tallies(evaluation: Evaluation, metrics: Sequence[CallSpec]) -> list[Tally]
 def _left_out(spec: ModelSpec, evaluation: Evaluation) -> list[Tally]:
     """The number of tokens that the metrics of partly known labels leave out."""
     tallies, counts = [], dict[str, int]()
-    partial = [label for label in spec.labels if label.missing is not None or label.ambiguous is not None]
+    marks = {label.name: (label.missing, label.ambiguous, label.source, label.soft) for label in spec.labels}
+    partial = [label for label in spec.labels if any(mark is not None for mark in marks[label.name])]
     for label in partial:
         without = ~evaluation.scored(label.name)
         if label.per == "sentence":  # sentences, not tokens
             without = without[evaluation.sentence_off[:-1][np.diff(evaluation.sentence_off) > 0]]
         tallies.append(_number(f"not_scored({label.name})", int(np.count_nonzero(without))))
-        if label.ambiguous is not None:
+        if label.soft is not None:
+            tallies.append(_number(f"likeliest({label.name})", evaluation.soft[label.name]))
+        if label.ambiguous is not None or label.source is not None:
             tallies.append(_number(f"ambiguous({label.name})", len(evaluation.ambiguous(label.name))))
     metrics = spec.evaluate or default_metrics(evaluation.known_texts)
     for call in metrics if partial else ():

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..data import Corpus, InternedColumn, read_cells, refuse_mixed, telling_tokens, value_of_sentence
+from ..data import Corpus, InternedColumn, label_cells, refuse_mixed, telling_tokens, value_of_sentence
 from ..foundation import Integers, Ints, Mask, Offsets
 from ..syntax import Label
 from .segment_scores import AMBIGUOUS, MISSING, UNSEEN
@@ -44,7 +44,8 @@ class Evaluation:
     `sets[y]` are the sets of codes that ambiguous gold values of y allow (none, if y is not a key).
     `views` are the views that a metric may name, and `seen_as` looks through one. Labels in `of_sentence` are scored
     once a sentence, at its first token; `at_every_token` looks at them elsewhere too. `told_at[y]` [N] are the tokens
-    whose cells say the gold values of such a label (their own, if y is not a key).
+    whose cells say the gold values of such a label (their own, if y is not a key). `soft[y]` tokens have a distribution
+    in the gold, of which the likeliest state counts.
     `oov(column)` [N] marks the tokens whose value did not occur in training. It, `log_likelihood` (nats) and
     `rank_risk` (the sum over sentences, their number, and for how many it is a lower bound) are called only if a metric
     needs them.
@@ -62,6 +63,7 @@ class Evaluation:
     views: Mapping[str, View] = field(default_factory=dict)
     of_sentence: Collection[str] = ()
     told_at: Mapping[str, Ints] = field(default_factory=dict)
+    soft: Mapping[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.of_sentence:
@@ -181,39 +183,40 @@ class Gold(NamedTuple):
     """Gold labels as codes, [N]; `states` are those of the model, then the texts that occur only in the gold.
 
     `sets` are the codes that ambiguous values allow: at least two, and not all of the model's states. `told_at` [N] are
-    the tokens whose cells say it, for a label of the sentence.
+    the tokens whose cells say it, for a label of the sentence. `soft` tokens have a distribution.
     """
 
     codes: Ints
     states: tuple[str, ...]
     sets: tuple[tuple[int, ...], ...]
     told_at: Ints | None = None
+    soft: int = 0
 
 
 def encode_gold(label: Label, states: Sequence[str], corpus: Corpus) -> Gold:
     """The gold values of `label` as codes of the model's `states`; other texts get the codes after them.
 
-    `others` of the label takes values that are not states. A set of all states of the model counts as missing.
-    Raises DcrfError if the column is absent or a set has an empty member.
+    A distribution counts as its likeliest state. `others` of the label takes values that are not states. A set of all
+    states of the model counts as missing. Raises DcrfError if the column is absent or a set has an empty member.
     """
     code_of = {text: code for code, text in enumerate(states)}
     number_of: dict[tuple[int, ...], int] = {}
-    readings = read_cells(label, frozenset(states), corpus)
-    of_value = np.full(len(readings), MISSING, np.int64)
-    for n, reading in enumerate(readings):
+    cells = label_cells(label, states, corpus)
+    of_value = np.full(len(cells.readings), MISSING, np.int64)
+    for n, reading in enumerate(cells.readings):
         texts = [text if text in code_of or label.others is None else label.others for text in reading]
         codes = sorted({code_of.setdefault(text, len(code_of)) for text in texts})
         if len(codes) == 1:
             of_value[n] = codes[0]
         elif codes and not set(codes).issuperset(range(len(states))):
             of_value[n] = AMBIGUOUS - number_of.setdefault(tuple(codes), len(number_of))
-    gold: Ints = of_value[corpus.text_column(label.name).codes]
+    gold: Ints = of_value[cells.codes]
     told_at = None
     if label.per == "sentence":
         told_at = telling_tokens(gold, MISSING, corpus)
         gold, others = value_of_sentence(gold, MISSING, corpus)
         refuse_mixed(label, corpus, others)
-    return Gold(gold, tuple(code_of), tuple(number_of), told_at)
+    return Gold(gold, tuple(code_of), tuple(number_of), told_at, 0 if cells.soft is None else len(cells.soft.tokens))
 
 
 def unseen_values(column: InternedColumn, seen: Collection[str]) -> Mask:

@@ -359,7 +359,7 @@ def gold_of(
         if isinstance(memory, semantics.RunMemory):
             of, run = names.index(memory.label), names.index(memory.name)
             codes[run], sets[run] = known_counts(memory, states[memory.label], codes[of], sets[of], corpus.sentence_off)
-    return Gold(codes, tuple(sets))
+    return Gold(codes, tuple(sets), encoded.soft)
 
 
 def impossible_gold(corpus: Corpus, sentences: Sequence[int]) -> list[Diagnostic]:

@@ -97,11 +97,13 @@ from .schema.function_signatures import (
     read_bins as read_bins,
     reads_window as reads_window,
 )
+from .schema.label_sources import covered as covered, hidden_states as hidden_states, unmarked as unmarked
 from .schema.missing_values import (
     Reading as Reading,
     gap_of as gap_of,
     missing_mark as missing_mark,
     read_cell as read_cell,
+    soft_parts as soft_parts,
     tests_gap as tests_gap,
 )
 from .schema.model_spec import (

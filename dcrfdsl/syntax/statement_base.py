@@ -215,7 +215,7 @@ class Statement(Node):
         for name in self.with_options.get(self.keyword, {}):
             value = getattr(self, name)
             if value != nodes.default_of(type(self), name) or (
-                every and value is not None and name not in self.idle_options
+                every and value not in (None, ()) and name not in self.idle_options
             ):
                 written.append(Setting(key=(name,), value=option_value(value)))
         return tuple(written)
@@ -232,10 +232,13 @@ class Statement(Node):
         return Layout(block=True) if len(items) > self.most_inline else INLINE
 
 
-def option_value(value: bool | int | str | Reference) -> Value:
+def option_value(value: bool | int | str | tuple[str, ...] | Reference) -> Value:
     """The value of an option as a setting has it."""
     if isinstance(value, Reference):
         return value
+    if isinstance(value, tuple):
+        texts = tuple(nodes.Argument(value=nodes.Text(value=text)) for text in value)
+        return nodes.Apply(function="types", arguments=texts)
     if isinstance(value, bool):
         return Reference(name="yes" if value else "no")
     return nodes.word_value(value) if isinstance(value, str) else nodes.Number(value=value)

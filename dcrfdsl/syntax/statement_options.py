@@ -71,6 +71,15 @@ def choice(*words: str) -> OptionReader:
     return read
 
 
+def types(value: Value) -> tuple[str, ...] | Expected:
+    """`types("A: X Y", "B: Z")`: its texts."""
+    if isinstance(value, Apply) and value.function == "types":
+        texts = [one.value.value for one in value.arguments if one.name is None and isinstance(one.value, Text)]
+        if len(texts) == len(value.arguments) > 0:
+            return tuple(texts)
+    return Expected("`types(…)` with texts", 'for example `types("A: X Y", "B: all")`')
+
+
 def count(value: Value) -> int | Reference | Expected:
     """A whole number of at least 1, or a constant."""
     if isinstance(value, Number) and isinstance(value.value, int) and value.value >= 1:

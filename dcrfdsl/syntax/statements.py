@@ -27,7 +27,7 @@ from .statement_base import (
     option_value,
     scheme_call,
 )
-from .statement_options import Option, amount, choice, count, count_or_none, read_options, state, yes_no
+from .statement_options import Option, amount, choice, count, count_or_none, read_options, state, types, yes_no
 
 LEARNED = nodes.Learned()
 
@@ -54,6 +54,22 @@ class Label(Statement, kind="label"):
                 state, "text", "none", 'splits a cell that allows several states, as `A|B` does by `"|"`',
                 'label chunk with ambiguous = "|"\nclique chunk: word',
             ),
+            "soft": Option(
+                state, "text or column", "none",
+                'a cell may be a distribution, as `B-NP:0.8|O:0.2` is by `":"`; or the column of `scores(…)` that has '
+                "the probabilities of the states where the label itself is missing",
+                'label chunk with soft = ":"\nclique chunk: word',
+            ),
+            "source": Option(
+                state, "column", "none", "the column that says who annotated a token, of which `covers` says what",
+                'label chunk in bio(NP, VP) with source = pos, covers = types("A: NP", "B: VP")\nclique chunk: word',
+            ),
+            "covers": Option(
+                types, "`types(…)`", "none",
+                'what each source annotates, as `"A: NP VP"` or `"A: all"`: where it writes `O`, or the state that '
+                "`others` names, the types that it does not cover are possible, and summed out",
+                'label chunk in bio(NP, VP) with source = pos, covers = types("A: NP", "B: all")\nclique chunk: word',
+            ),
             "constrain": Option(
                 yes_no, "yes or no", "yes", "whether `bio`, `iob1` and `bioes` forbid illegal moves",
                 "label chunk in bio(NP) with constrain = no\nclique chunk: word",
@@ -66,6 +82,9 @@ class Label(Statement, kind="label"):
     others: str | None = None
     missing: str | None = None
     ambiguous: str | None = None
+    soft: str | None = None
+    source: str | None = None
+    covers: tuple[str, ...] = ()
     constrain: bool = True
     per: Literal["token", "sentence"] = "token"
     doc: tuple[str, ...] = ()
@@ -84,6 +103,11 @@ class Label(Statement, kind="label"):
     @property
     def idle_options(self) -> tuple[str, ...]:
         return () if isinstance(self.domain, nodes.Scheme) else ("constrain",)
+
+    @property
+    def soft_column(self) -> str | None:
+        """The column that `soft` names; None where it is a mark, or is not given."""
+        return self.soft if self.soft is not None and nodes.is_plain_name(self.soft) else None
 
 
 def _owner(reading: Reading) -> Literal["token", "sentence"]:

@@ -119,6 +119,9 @@ class TemplateVariables:
         others: str | None = None,
         missing: str | None = None,
         ambiguous: str | None = None,
+        soft: str | None = None,
+        source: str | None = None,
+        covers: Mapping[str, Sequence[str] | Literal["all"]] | None = None,
         constrain: bool = True,
         per: Literal["token", "sentence"] = "token",
         doc: str = "",
@@ -130,6 +133,10 @@ class TemplateVariables:
         others: the state that stands for all values that `domain` does not list.
         missing: the text that marks an unknown label in the data.
         ambiguous: the text between the states that a token may have, as in `NN|VB`.
+        soft: the mark between a state and its weight in cells that are distributions, as in `NN:0.8|VB:0.2`; or the
+            column of `scores(…)` that has the probabilities where the label itself is missing.
+        source: the column that says who annotated a token.
+        covers: the types that each source annotates, or `"all"`; others may hide where it marks nothing.
         constrain: whether segments must be well formed (no `I-X` after `O`).
         per: whether each `token` has a state, or a `sentence` has one.
         doc: the comment above the statement.
@@ -138,6 +145,7 @@ class TemplateVariables:
         >>> pos = m.label("pos")  # states learned from the training data
         >>> chunk = m.label("chunk", ["B-NP", "I-NP", "O"], others="O")
         >>> intent = m.label("intent", ["BUY", "SELL"], per="sentence")
+        >>> ner = m.label("ner", bio("PER", "LOC"), source="origin", covers={"wiki": ["PER"], "gold": "all"})
         """
         self._declare(
             statements.Label(
@@ -146,6 +154,12 @@ class TemplateVariables:
                 others=others,
                 missing=missing,
                 ambiguous=ambiguous,
+                soft=soft,
+                source=source,
+                covers=tuple(
+                    f"{one}: {types if isinstance(types, str) else ' '.join(types)}"
+                    for one, types in (covers or {}).items()
+                ),
                 constrain=constrain,
                 per=per,
                 doc=as_doc(doc),

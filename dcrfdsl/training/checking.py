@@ -82,7 +82,7 @@ def _wrong_gold(
     spec, directories = resolved.spec, resolved.directories
     try:
         states = variable_states(spec, learn_states(spec, corpus, directories), directories)
-        complaints = check_gold(spec, states, corpus, encode_labels(spec, states, corpus))
+        complaints = check_gold(spec, states, corpus, encode_labels(spec, states, corpus, trains=True))
         if (spec.constraints or spec.onces) and not complaints:
             from .untrained_model import assemble  # loads the engine
 

@@ -178,7 +178,7 @@ def assemble(
     observed: what features are learned from; by default the corpus.
     """
     states = data.variable_states(spec, data.learn_states(spec, corpus, directories), directories)
-    labels = data.encode_labels(spec, states, corpus)
+    labels = data.encode_labels(spec, states, corpus, trains=True)
     data.raise_if_any(data.check_gold(spec, states, corpus, labels))
     spec = with_mapped_views(spec, states, registered)
     lexicons = load_lexicons(spec, directories)

@@ -33,6 +33,7 @@ from dcrfdsl.semantics.schema.model_spec import ModelSpec
 from dcrfdsl.syntax import NOWHERE, field_names, relocated
 
 BAD = (
+    "labels",
     "names", "settings", "graph", "hidden", "constraints", "pieces", "training", "data", "numbers", "given", "shortest",
 )  # fmt: skip
 GOOD = ("chains", "examples", "features", "constraints", "graph", "hidden", "relations", "pieces", "training")

@@ -54,6 +54,17 @@ FEW = "Bonn NP B-LOC\nis VB _\nold JJ _\n. . _\n\nAda NP B-PER\nmet VB _\nBob NP
 PERSONAL = "call 1 O\nAda 1 B-NAME\nKing 1 I-NAME\nat 1 O\n555 1 B-PHONE\n\nBob 0.5 B-NAME\nwaits 0.5 O\n\n"
 NOTES = "Ada B-PATIENT\nKing I-PATIENT\nseen O\nby O\nStone B-STAFF\n\nfile O\nA12 B-ID\nof O\nMay B-DATE\n\n"
 TRIPS = "Ada NP O\nin IN O\nCAPE NP B-PLACE\nTown NP I-PLACE\n\nnear IN O\nOslo NP B-PLACE\nMr NP O\nYork NP O\n\n"
+SOURCES = (
+    "Ada people B-PER\nmet people O\nBob people B-PER\n\nin places O\nBonn places B-LOC\nat gold O\nAcme gold B-ORG\n\n"
+)
+TAUGHT = "".join(
+    json.dumps({"word": words, "trust": [trust] * 3, "teacher": [teacher] * 3, "ner": labels}) + "\n"
+    for words, trust, teacher, labels in (
+        (["Ada", "met", "Bob"], 2.0, [0.2] * 5, ["B-PER", "O", "B-PER"]),
+        (["in", "Bonn", "then"], 2.0, [0.2] * 5, ["O", "B-LOC", "O"]),
+        (["then", "to", "work"], 0.5, [0.05, 0.0, 0.05, 0.0, 0.9], ["_", "_", "_"]),
+    )
+)
 SHAPES = {"a": ((4, 5), 0.5), "b": ((6,), -1.0), "c": ((5, 7), 2.0)}
 LETTERS = "".join(
     json.dumps(
@@ -96,6 +107,8 @@ CASES = {  # template: data of its shape, its labels
     "chords": (MUSIC, ["key", "chord"]),
     "proven_names": (NAMES.replace("B-", "I-"), ["ner"]),
     "two_domains": (DOMAINS, ["news", "web"]),
+    "three_sources": (SOURCES, ["ner"]),
+    "soft_labels": (TAUGHT, ["ner"]),
     "measurements": (WARD, ["state"]),
     "activity": (SIGNALS, ["activity"]),
     "costs": (PERSONAL, ["span"]),

@@ -5,6 +5,7 @@ from .piece_losses import (
     NONE as NONE,
     ONE as ONE,
     SAMPLED as SAMPLED,
+    SOFT as SOFT,
     Cases as Cases,
     PieceInstances as PieceInstances,
     TablePlaces as TablePlaces,

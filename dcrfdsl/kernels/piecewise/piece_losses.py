@@ -8,6 +8,11 @@ variables that the piece conditions on, this outcome is the right one:
 
     log(1 + Σ_{y_π} exp s_π(y_π, y*_N)) − s_π(y*_π, y*_N) + Σ_{y' ≠ y*_N} log(1 + Σ_{y_π} exp s_π(y_π, y'))
 
+Where variables of a piece, or that it conditions on, have a distribution instead of a known state, the loss is the mean
+over the product q of the distributions, without the joint states that constraints forbid:
+
+    Σ_{y_N} Σ_{y_π} q(y_π, y_N) [ log Σ_{y'_π} exp s_π(y'_π, y_N) − s_π(y_π, y_N) ]
+
 All joint states of a piece are enumerated, so pieces must be small. Not here: which instances there are
 (`graph.piece_instances`).
 """
@@ -21,6 +26,7 @@ from ..runtime import LANES, broadcast, exp, fast_inner, inlined, inner, kernel,
 from ..tables import add_run, copy_run, fill_tables, scatter_gradient
 
 MOST_SITES = 64  # of a piece, and of the variables that it conditions on
+SOFT = -2  # the state of a variable that has a distribution
 
 
 class PieceInstances(NamedTuple):
@@ -216,7 +222,7 @@ def _keep_known(over, card, v0, state, may, may_at, state_off, score, size):
             if state[v] >= 0:
                 keeps &= digit == state[v]
             else:
-                keeps &= may[may_at + state_off[v0 + v] + digit]
+                keeps &= may[may_at + state_off[v0 + v] + digit] > 0
         if not keeps:
             score[joint] = -np.inf
 
@@ -261,6 +267,89 @@ def _known_case(i, g, shapes, pieces, value, belief, state, may, may_at, nota, w
 
 
 @inner
+def _is_possible(i, g, shapes, pieces, value, state, workspace):
+    """Whether the values of the variables that the instance conditions on break no hard constraint."""
+    v0, f0 = shapes.var_off[g], shapes.fac_off[g]
+    nothing = pieces.over[:0]
+    for m in range(pieces.filter_off[i], pieces.filter_off[i + 1]):
+        if value[place(f0 + pieces.filter[m], shapes, v0, nothing, state, workspace.stride)] == -np.inf:
+            return False
+    return True
+
+
+@inner
+def _has_soft(variables, state):
+    """Whether one of some variables has a distribution."""
+    found = False
+    for v in variables:
+        found |= state[v] == SOFT
+    return found
+
+
+@inner
+def _share(joint, variables, card, v0, state, may, may_at, state_off):
+    """The probability that distributions and known states give to a joint state of some variables."""
+    share = 1.0
+    for n in range(len(variables) - 1, -1, -1):
+        v = variables[n]
+        digit = joint % card[v0 + v]
+        joint //= card[v0 + v]
+        if state[v] >= 0:
+            share *= digit == state[v]
+        else:
+            share *= may[may_at + state_off[v0 + v] + digit]
+    return share
+
+
+@inner
+def _soft_case(i, g, shapes, pieces, value, belief, state, may, may_at, workspace, importance):
+    """As `_known_case`, in the mean over distributions of the variables of the instance and of its condition.
+
+    The first turn sums the probability of what no constraint forbids, by which the second one divides.
+    """
+    v0, card = shapes.var_off[g], shapes.card
+    over = pieces.over[pieces.over_off[i] : pieces.over_off[i + 1]]
+    given = pieces.given[pieces.given_off[i] : pieces.given_off[i + 1]]
+    kept, total, loss = workspace.kept, 0.0, 0.0
+    for n in range(len(given)):
+        kept[n] = state[given[n]]
+    for turn in range(2):
+        for joint in range(joint_states(given, card, v0)):
+            for n in range(len(given)):
+                state[given[n]] = kept[n]
+            share = _share(joint, given, card, v0, state, may, may_at, shapes.state_off)
+            if share == 0.0:
+                continue
+            set_given(joint, given, card, v0, state)
+            if not _is_possible(i, g, shapes, pieces, value, state, workspace):
+                continue
+            size = scores(i, g, shapes, pieces, value, state, workspace)
+            score, mass = workspace.score, 0.0
+            known = score[-(-size // LANES) * LANES :]
+            for j in range(size):
+                known[j] = 0.0
+                if score[j] > -np.inf:
+                    known[j] = _share(j, over, card, v0, state, may, may_at, shapes.state_off)
+                    mass += known[j]
+            if turn == 0:
+                total += share * mass
+            elif mass > 0.0:
+                factor = importance * share / total
+                for j in range(size):
+                    if known[j] > 0.0:
+                        loss -= factor * known[j] * score[j]
+                spread(i, g, shapes, pieces, belief, state, workspace, known, -factor, size)
+                loss += factor * mass * normalise(score, size, False)
+                spread(i, g, shapes, pieces, belief, state, workspace, score, factor * mass, size)
+        if total == 0.0:
+            loss = np.inf
+            break
+    for n in range(len(given)):
+        state[given[n]] = kept[n]
+    return loss
+
+
+@inner
 def _shared_case(i, g, shapes, pieces, value, belief, state, workspace, importance):
     """As `_known_case`, for an instance with the same scores at every position: normalised once, spread at the end."""
     v0, f0, p = shapes.var_off[g], shapes.fac_off[g], pieces.template[i]
@@ -299,17 +388,6 @@ def _other_case(i, g, shapes, pieces, value, belief, state, workspace, importanc
     loss = normalise(workspace.score, size, True)
     spread(i, g, shapes, pieces, belief, state, workspace, workspace.score, importance, size)
     return importance * loss
-
-
-@inner
-def _is_possible(i, g, shapes, pieces, value, state, workspace):
-    """Whether the values of the variables that the instance conditions on break no hard constraint."""
-    v0, f0 = shapes.var_off[g], shapes.fac_off[g]
-    nothing = pieces.over[:0]
-    for m in range(pieces.filter_off[i], pieces.filter_off[i + 1]):
-        if value[place(f0 + pieces.filter[m], shapes, v0, nothing, state, workspace.stride)] == -np.inf:
-            return False
-    return True
 
 
 @inner
@@ -377,8 +455,8 @@ def piece_expectations(
 ):
     """The sum of the losses of all pieces of each sequence into loss [S]; adds the gradients to the totals.
 
-    The loss is inf where the known states of a piece are impossible.   labelling: known states, -1 where unknown;
-    `may`, laid out as marginals, then says which states are possible.   importance: the
+    The loss is inf where the known states of a piece are impossible.   labelling: known states, -1 where unknown, SOFT;
+    `may`, laid out as marginals, then says which states are possible, or how probable they are.   importance: the
     factor of each instance, sequence by sequence; 1 if empty.   largest: joint states of the largest piece.
     """
     shapes, kinds, bindings, rows = problem
@@ -404,6 +482,12 @@ def piece_expectations(
             gold = _gold_joint(over, shapes.card, shapes.var_off[g], state)
             if pieces.shared[i] and gold >= 0 and cases.mode == NONE:
                 total += _shared_case(i, g, shapes, pieces, value, belief, state, workspace, factor)
+                continue
+            given = pieces.given[pieces.given_off[i] : pieces.given_off[i + 1]]
+            if _has_soft(over, state) or _has_soft(given, state):
+                total += _soft_case(
+                    i, g, shapes, pieces, value, belief, state, may.value, may.off[s], workspace, factor
+                )
                 continue
             nota = cases.mode != NONE
             total += _known_case(

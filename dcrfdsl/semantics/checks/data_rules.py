@@ -338,8 +338,11 @@ def _learned(label: Label, occurring: Sequence[str]) -> tuple[str, ...] | None:
 
 
 def _occurring(context: Context, label: Label) -> Sequence[str] | None:
-    """The texts of a label in the data, members of sets included; None without data or a text column."""
-    column = None if context.data is None else context.data.columns.get(label.name)
+    """The texts of a label in the data, members of sets included; None without data or a text column, or where another
+    column has states as well.
+    """
+    alone = context.data is not None and label.soft_column is None
+    column = context.data.columns.get(label.name) if context.data is not None and alone else None
     if column is None or isinstance(column.values, np.ndarray):
         return None
     states = frozenset(context.states(label.name) or ())
@@ -365,10 +368,11 @@ def unread_columns(spec: ModelSpec) -> tuple[str, ...]:
 
 
 def spare_columns(spec: ModelSpec) -> tuple[str, ...]:
-    """The columns of a valid specification that nothing reads but `importance` and `expect`."""
+    """The columns of a valid specification that training alone reads, for `importance`, `expect`, or beside labels."""
     counted = {
         node.name for one in spec.expectations for node in constraint_nodes(one) if isinstance(node, ex.Reference)
     }
+    counted |= {name for label in spec.labels for name in (label.source, label.soft_column) if name is not None}
     for stage in spec.stages:
         importance = stage_settings(spec, stage.label).importance
         if isinstance(importance, SentenceImportance | TokenImportance):

@@ -35,7 +35,8 @@ STATEMENTS: Mapping[str, tuple[str, str, str, str]] = {
         "Without a domain it learns its states from the training data. With `for sentence` a sentence has one state, "
         "as an intent or a genre; else each token has one. Its column has the same value at all tokens, or with "
         "`missing` the mark at some. A clique over it alone sees the features of all tokens, summed, and `bias` once; "
-        "one over it and a label of tokens lies at every token.",
+        "one over it and a label of tokens lies at every token. Labels may be partly known: `missing`, `ambiguous`, "
+        "`soft` for distributions, `source` and `covers` for annotators that mark some types alone.",
         'label chunk in {B-NP, I-NP, O} with others = O\nclique chunk: word\nclique chunk[-1], chunk',
     ),
     "latent": (

@@ -20,7 +20,9 @@ from .function_signatures import (
     read_bins as read_bins,
     reads_window as reads_window,
 )
+from .label_sources import covered as covered, unmarked as unmarked
 from .missing_values import (
+    BETWEEN as BETWEEN,
     MISSING as MISSING,
     gap_of as gap_of,
     missing_mark as missing_mark,

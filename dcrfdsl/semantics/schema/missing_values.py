@@ -3,8 +3,9 @@
 With the option, a column of numbers may have gaps. Where there is one, no feature of the number fires, every comparison
 is false, and `temp is missing` is true. Numbers of functions, as `standardize(temp)` and `mean(temp[-3..3])`, too.
 
-The cell of a label is one value, one of several (`ambiguous`), or none (`missing`). The mark of a missing value always
-means "unknown", alone or as a member of a set. A value that is itself a state is never split.
+The cell of a label is one value, one of several (`ambiguous`), a distribution over some (`soft`), or none (`missing`).
+The mark of a missing value always means "unknown", alone or as a member of a set. A value that is itself a state is
+never split.
 
 Not here: how a cell of numbers is read (`data.columns`), whole columns of labels (`data.label_columns`).
 """
@@ -52,7 +53,22 @@ def read_cell(label: Label, value: str, states: Collection[str], marks: Collecti
     """The reading of one value; `marks` are those of a missing value."""
     if value in marks:
         return ()
+    weighed = soft_parts(label, value, states)
+    if weighed is not None:
+        return tuple(dict.fromkeys(state for state, _ in weighed))
     if value in states or not label.ambiguous or label.ambiguous not in value:
         return (value,)
     members = tuple(dict.fromkeys(value.split(label.ambiguous)))
     return () if any(member in marks for member in members) else members
+
+
+BETWEEN = "|"  # the states of a distribution, where `ambiguous` does not say otherwise
+
+
+def soft_parts(label: Label, value: str, states: Collection[str]) -> list[tuple[str, str]] | None:
+    """The states of a distribution with the texts of their weights, `""` where one has none; None for another cell."""
+    mark = None if label.soft_column is not None else label.soft
+    if not mark or mark not in value or value in states:
+        return None
+    members = (member.rpartition(mark) for member in value.split(label.ambiguous or BETWEEN))
+    return [(state, weight) if found else (weight, "") for state, found, weight in members]

@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...data import BagColumn, Corpus, InternedColumn, NumericColumn
+from ...data import BagColumn, Corpus, InternedColumn, NumericColumn, SoftStates
 from ...features import FeatureRows, Pairs
 from ...foundation import DcrfError, Floats, Ints, data_error, pack_strings, unpack_strings
 from ...graph import CliqueWeights, Gold, Parameters
 from ...model import read_model, write_model
 
-PART_VERSION = 3  # of both kinds of files; part of the names of folders, so that another version reads none of them
+PART_VERSION = 4  # of both kinds of files; part of the names of folders, so that another version reads none of them
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -112,9 +112,12 @@ def write_compiled(path: Path, part: CompiledPart) -> None:
     for clique, pairs in part.relations.items():
         arrays |= {f"pairs.{clique}.{name}": getattr(pairs, name) for name in Pairs._fields}
     arrays |= {f"numbers.{name}": column for name, column in part.numbers.items()}
+    for variable, soft in part.gold.soft.items():
+        arrays |= {f"soft.{variable}.tokens": soft.tokens, f"soft.{variable}.share": soft.share}
     header = {
         "numbers": list(part.numbers), "file": part.file, "pads": pads, "pair_offs": pair_offs,
-        "relations": list(part.relations), "sets": part.gold.sets, "cliques": len(part.parameters.cliques),
+        "relations": list(part.relations), "sets": part.gold.sets, "soft": list(part.gold.soft),
+        "cliques": len(part.parameters.cliques),
     }  # fmt: skip
     write_model(path, arrays, header)
 
@@ -141,7 +144,8 @@ def read_compiled(path: Path) -> CompiledPart:
         clique: Pairs(*(arrays[f"pairs.{clique}.{name}"] for name in Pairs._fields)) for clique in header["relations"]
     }
     sets = tuple(tuple(map(tuple, of_variable)) for of_variable in header["sets"])
+    soft = {n: SoftStates(arrays[f"soft.{n}.tokens"], arrays[f"soft.{n}.share"]) for n in header["soft"]}
     return CompiledPart(
-        header["file"], arrays["sentence_off"], arrays["token_line"], rows, relations, Gold(arrays["gold"], sets),
+        header["file"], arrays["sentence_off"], arrays["token_line"], rows, relations, Gold(arrays["gold"], sets, soft),
         Parameters(cliques), arrays["counts"], {name: arrays[f"numbers.{name}"] for name in header["numbers"]},
     )  # fmt: skip

@@ -113,7 +113,7 @@ def compile_part(shared: Compiling, number: int, _: object = None) -> Parameters
     It needs neither text nor features afterwards.
     """
     spec, corpus, states = shared.spec, shared.parts.corpus(number), shared.states
-    labels = data.encode_labels(spec, states, corpus)
+    labels = data.encode_labels(spec, states, corpus, trains=True)
     data.raise_if_any(data.check_gold(spec, states, corpus, labels))
     tables = [template.reads for template in shared.graph.coded]
     rows, relations = shared.extractor.everything(corpus, tables)

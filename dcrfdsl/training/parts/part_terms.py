@@ -235,7 +235,7 @@ def open_term(shared: StageTerms, number: int) -> Criterion:
         criterion = CRITERIA[shared.method](problem_of_part(shared, part, number), shared.without_prior)
         corpus = Corpus(part.file, part.sentence_off, {}, part.token_line)
         raise_if_any(impossible_gold(corpus, criterion.contradictions()))
-        layouts.hidden[number] = bool((part.gold.codes < 0).any())
+        layouts.hidden[number] = bool(part.gold.open_sentences(part.sentence_off).any())
         if not layouts.add(number, criterion):
             return criterion
         del part, criterion
