@@ -147,7 +147,7 @@ def declared_costs(resolved: Resolved, stage: str | None) -> CostTable:
     totals += [("time", UNKNOWN if taught else NO_TIME), *order_rows(spec, states), *decoding_rows(spec, stage)]
     known = {name: listed for name, listed in states.items() if listed is not None}
     if len(known) == len(states):
-        totals += [*segment_rows(spec, known), *run_rows(spec, known, stage), *once_rows(spec, known)]
+        totals += [*segment_rows(spec, known, stage), *once_rows(spec, known)]
     depends = f"the states of {unknown} are learned" if unknown else "depends on data"
     return CostTable(rows, [*totals, ("?", f"{depends}; give {'training ' * taught}data with `--data FILE`")])
 
@@ -216,27 +216,18 @@ def table_words(
     return words, UNKNOWN if entries is None else f"{entries:,}"
 
 
-def segment_rows(spec: ModelSpec, states: Mapping[str, Sequence[str]]) -> list[tuple[str, str]]:
-    """The states of the memory that stands for segments in the graph; nothing without a `segment` statement."""
-    from ..semantics import segment_memory, segment_states
+def segment_rows(spec: ModelSpec, states: Mapping[str, Sequence[str]], stage: str | None) -> list[tuple[str, str]]:
+    """The states of the memories that stand for segments and runs in the graph, and what decoding does about bounds."""
+    from ..semantics import decode_rule, unrolled_spec
 
-    memory = segment_memory(spec)
-    if memory is None:
-        return []
-    size = len(segment_states(memory, states[memory.label]).names)
-    return [("segments", f"{size:,} states of a token, how far its segment has come")]
-
-
-def run_rows(spec: ModelSpec, states: Mapping[str, Sequence[str]], stage: str | None) -> list[tuple[str, str]]:
-    """The states of the memories that count the tokens of runs, and what decoding does about bounds."""
-    from ..semantics import decode_rule, run_memories, run_states
-
-    rows = []
-    for memory in run_memories(spec):
-        size = len(run_states(memory, states[memory.label]).names)
-        words = f"{size:,} states of a token, how far its run has come; {size**2:,} entries for two neighbours"
-        kept = "" if decode_rule(spec, stage).name != "marginal" else "; `decode marginal` does not keep to the bounds"
-        rows.append((memory.name, words + kept))
+    known, rows = unrolled_spec(spec, states)[1], []
+    kept = "; `decode marginal` does not keep to the bounds" * (decode_rule(spec, stage).name == "marginal")
+    for name, listed in known.items():  # other names have no blanks
+        far = f"{len(listed):,} states of a token, how far its"
+        if name.startswith("segment "):
+            rows.append(("segments", f"{far} segment has come"))
+        elif name.startswith("runs "):
+            rows.append((name, f"{far} run has come; {len(listed) ** 2:,} entries for two neighbours{kept}"))
     return rows
 
 
@@ -345,8 +336,7 @@ def _table(
         *(("joined", _joined_words(joined)) for joined in cost.joined),
         *(_joined_exact(joined_costs(graph, corpus.sentence_off, relations)) if cost.joined else ()),
         *(() if cost.joined else (("exact", f"{work}; {width}"),)),
-        *segment_rows(spec, problem.states),
-        *run_rows(spec, problem.states, stage),
+        *segment_rows(spec, problem.states, stage),
         ("one sweep", work_words(cost.sweep)),
         ("method", taken),
         *order_rows(spec, problem.states),

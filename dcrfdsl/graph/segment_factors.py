@@ -24,44 +24,25 @@ from .shapes import offsets
 from .templates import CliqueTemplate
 
 
-def with_segment_factors(
+def with_memory_factors(
     templates: Sequence[CliqueTemplate],
-    memory: SegmentMemory,
+    memory: SegmentMemory | RunMemory,
     variables: Sequence[str],
     label_states: Sequence[str],
 ) -> tuple[CliqueTemplate, ...]:
-    """The templates of a model whose segments are a part of the graph: changed ones in place, those of lengths last.
+    """The templates of a model with a memory of segments or runs: changed ones in place, those of lengths last.
 
     variables: of a position. The feature sets of segments follow all others, by length: `rows_of_lengths`.
     """
-    states = segment_states(memory, label_states)
-    moved = _over_memories(templates, memory, states.label, variables, label_states)
-    return (*moved, *_by_lengths(templates, variables.index(memory.name), states))
-
-
-def with_run_moves(
-    templates: Sequence[CliqueTemplate], memory: RunMemory, variables: Sequence[str], label_states: Sequence[str]
-) -> tuple[CliqueTemplate, ...]:
-    """The templates of a model that counts the tokens of runs: moves of the label are over the memory."""
-    return tuple(_over_memories(templates, memory, run_states(memory, label_states).label, variables, label_states))
-
-
-def _over_memories(
-    templates: Sequence[CliqueTemplate],
-    memory: SegmentMemory | RunMemory,
-    label_of: Ints,
-    variables: Sequence[str],
-    label_states: Sequence[str],
-) -> list[CliqueTemplate]:
-    """label_of [R]: the label of each state of the memory."""
     number, label = variables.index(memory.name), variables.index(memory.label)
-    wide = isinstance(memory, SegmentMemory)  # whether tables at each position may be those of the memory
+    states = run_states(memory, label_states) if isinstance(memory, RunMemory) else segment_states(memory, label_states)
     moved = [
-        _over_memory(template, label, number, label_of, memory.label, label_states)
-        if wide or (template.plain is None and template.feature_set < 0) else template
+        _over_memory(template, label, number, states.label, memory.label, label_states)
+        if isinstance(states, SegmentStates) or (template.plain is None and template.feature_set < 0) else template
         for template in templates
     ]  # fmt: skip
-    return _joined_moves(moved, number)
+    lengths = _by_lengths(templates, number, states) if isinstance(states, SegmentStates) else []
+    return (*_joined_moves(moved, number), *lengths)
 
 
 def _over_memory(

@@ -156,11 +156,12 @@ def known_counts(
     columns = ((one.counted, one.most is None, one.cut, len(one.early)) for one in bounds)
     counted, is_open, cut, early = (np.array(column)[np.maximum(kind, 0)] for column in zip(*columns, strict=True))
     first = np.isin(runs.start, sentence_off[:-1])[segment] & cut
-    is_early = first & (place <= early) & (kind >= 0)
     count = np.where(is_open, np.where(first, counted, np.minimum(place, counted)), place * (place <= counted))
-    number = np.full((int(states.label.max()) + 1, int(states.tokens.max()) + 1, 2), -1)
-    number[states.label, states.tokens, states.early.astype(np.int64)] = np.arange(len(states.label))
-    run = number[np.maximum(codes, 0), np.where(kind >= 0, count, 1), is_early.astype(np.int64)]
+    count = np.where(kind < 0, 1, np.where(first & (place <= early), -place, count))
+    most = int(states.tokens.max())
+    number = np.full((int(states.label.max()) + 1, 2 * most + 1), -1)
+    number[states.label, states.tokens + most] = np.arange(len(states.label))
+    run = number[np.maximum(codes, 0), count + most]
     return _known_memory(states.label, run, codes, sets, complete, sentence_off)
 
 

@@ -278,7 +278,7 @@ def _hard_tables(
         if isinstance(memory, SegmentMemory):
             yield from segment_states(memory, states[memory.label]).tables(memory)
         if isinstance(memory, RunMemory):
-            yield from run_states(memory, states[memory.label]).tables(memory)
+            yield from run_states(memory, states[memory.label]).tables(memory, states[memory.label])
 
 
 def _is_learned(spec: ModelSpec, variable: str) -> bool:

@@ -24,7 +24,7 @@ from ..semantics import ModelSpec, RunMemory, SegmentMemory, unrolled_spec
 from .clique_kinds import CliqueKind
 from .drawing import FactorMark, GraphDrawing, VariableMark, drawing_blocks
 from .elimination import OrderCost, joined_order, order_cost, slice_order
-from .segment_factors import rows_of_lengths, with_run_moves, with_segment_factors
+from .segment_factors import rows_of_lengths, with_memory_factors
 from .shape_bank import ShapeBank
 from .shapes import GraphShape, Run, by_position, in_order
 from .shared_tables import SharedTables, TableProduct, axis_orders, candidate_products, cheaper_product
@@ -148,10 +148,8 @@ class ModelGraph:
         spec, states = unrolled_spec(spec, states)
         templates = clique_templates(spec, states, set_of_clique, bias_of_clique)
         for memory in spec.memories:
-            if isinstance(memory, SegmentMemory):
-                templates = with_segment_factors(templates, memory, variable_names(spec), states[memory.label])
-            if isinstance(memory, RunMemory):
-                templates = with_run_moves(templates, memory, variable_names(spec), states[memory.label])
+            if isinstance(memory, SegmentMemory | RunMemory):
+                templates = with_memory_factors(templates, memory, variable_names(spec), states[memory.label])
         cards = tuple(len(states[name]) for name in variable_names(spec))
         whole = frozenset(m for m, label in enumerate(spec.labels) if label.per == "sentence")
         return cls(variable_names(spec), cards, templates, len(spec.labels), len(spec.latents), of_sentence=whole)

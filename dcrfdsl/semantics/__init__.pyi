@@ -36,7 +36,6 @@ from .conditions.given_scores import (
 )
 from .conditions.implied_memories import (
     OnceConstraint as OnceConstraint,
-    RunBounds as RunBounds,
     RunMemory as RunMemory,
     RunStates as RunStates,
     SegmentMemory as SegmentMemory,

@@ -49,7 +49,6 @@ from ..semantics import (
     GivenScores,
     ModelSpec,
     PrunedSettings,
-    RunBounds,
     decoding,
     enforced_onces,
     inference_settings,
@@ -58,6 +57,7 @@ from ..semantics import (
     once_refusal,
     plain,
     run_memories,
+    segment_classes,
     shortest_segment,
     stage_settings,
 )
@@ -312,30 +312,31 @@ def _repeated_runs(
 def _runs_out_of_bounds(
     spec: ModelSpec, states: Mapping[str, tuple[str, ...]], corpus: data.Corpus, gold: Gold
 ) -> Iterator[Diagnostic]:
-    """Gold runs that are shorter or longer than a `runs` statement says, in sentences whose labels are all known."""
-    off = corpus.sentence_off
-    numbers = {label.name: m for m, label in enumerate(spec.labels)}
+    """Gold runs that are shorter or longer than `runs` statements say, in sentences whose labels are all known."""
+    off, numbers = corpus.sentence_off, {label.name: m for m, label in enumerate(spec.labels)}
     for memory in run_memories(spec):
         codes, listed = gold.codes[numbers[memory.label]], states[memory.label]
         found = bounded_runs(memory, listed, codes, complete_sentences(codes, off), off)
-        for one in (one for one in spec.runs if one.variable == memory.label):
-            bounds = RunBounds.of(spec, one, memory.label_domain)
-            inside = np.flatnonzero(np.isin(found.kind, memory.kinds_of(one.state, listed)))
-            start, length = found.start[inside], found.length[inside]
-            exempt = bounds.cut & (np.isin(start, off) | np.isin(start + length, off))
-            broken = ((length < bounds.least) & ~exempt) | (length > (bounds.most or np.inf))
-            if not broken.any():
-                continue
-            tokens, worst, name = start[broken], length[broken], listed[codes[start[broken][0]]]
-            wider = [f"from {worst.min()}"] * bool(worst.min() < bounds.least)
-            wider += [f"up to {worst.max()}"] * bool(worst.max() > (bounds.most or np.inf))
+        kinds = segment_classes(memory.label_domain, listed)
+        bounds = [memory.bounds_of(one.name) for one in kinds]
+        least, most, cut = (
+            np.array(column)[found.kind]
+            for column in zip(*((b.least, b.most or np.inf, b.cut) for b in bounds), strict=True)
+        )
+        exempt = cut & (np.isin(found.start, off) | np.isin(found.start + found.length, off))
+        short = (found.length < least) & ~exempt
+        broken = np.flatnonzero((found.kind >= 0) & (short | (found.length > most)))
+        if len(broken):
+            tokens, first = found.start[broken], broken[0]
+            length, name = int(found.length[first]), kinds[found.kind[first]].name
+            own = [one for one in spec.runs if one.variable == memory.label and one.state in (name, None)]
+            one = next((one for one in own if one.state), own[0])
             yield Diagnostic(
                 "broken-constraint",
-                f"the gold labels break `{statement_text(one)}` in {len(tokens):,} of {len(inside):,} runs "
-                f"({data.places(corpus, tokens)}); the first is of `{name}` and has {worst[0]} "
-                f"token{'s' * bool(worst[0] != 1)}",
+                f"the gold labels break `{statement_text(one)}` in {len(tokens):,} of {np.sum(found.kind >= 0):,} runs "
+                f"({data.places(corpus, tokens)}); the first is of `{name}` and has {length} token{'s' * (length > 1)}",
                 location=f"{corpus.file}:{corpus.token_line[tokens[0]]}",
-                help=f"correct the data, or write {' and '.join(f'`{one}`' for one in wider)}",
+                help=f"correct the data, or write `{'from' if short[first] else 'up to'} {length}`",
             )
 
 

@@ -13,10 +13,12 @@ from template_twin import SEGMENTS, TemplateTwin
 from dcrfdsl.criteria.likelihood import Likelihood
 from dcrfdsl.criteria.penalties import Penalty
 from dcrfdsl.data import corpus_from_rows, encode_known_labels
+from dcrfdsl.foundation import DcrfError
 from dcrfdsl.inference import METHODS, Binder, Workers
 from dcrfdsl.model.trained_model import TrainedModel
 from dcrfdsl.semantics.resolve.resolution import load_text
 from dcrfdsl.semantics.settings.infer_settings import ExactSettings
+from dcrfdsl.training import size_limits
 from dcrfdsl.training.pipeline import fit
 from dcrfdsl.training.untrained_model import assemble
 
@@ -281,3 +283,86 @@ def test_a_saved_model_keeps_to_given_labels(name, tmp_path):
         scores = enumerated.only(first).labellings(own.twin.weights, list(again.labels))
         row = np.stack([predicted.codes[label][own.tokens(s)] for label in again.labels], axis=1).ravel()
         assert scores[tuple(row.tolist())] == pytest.approx(max(scores.values()), abs=1e-9)
+
+
+BROKEN = {
+    "from 2": ("AABAA", "in 1 of 3 runs (line 1); the first is of `B` and has 1 token", "from 1"),
+    "up to 2": ("AAAB", "in 1 of 2 runs (line 1); the first is of `A` and has 3 tokens", "up to 3"),
+    "from 2 with ends = whole": ("ABB", "in 1 of 2 runs (line 1); the first is of `A` and has 1 token", "from 1"),
+}
+
+
+@pytest.mark.parametrize("bounds", BROKEN)
+def test_gold_runs_out_of_bounds_name_their_lines(bounds):
+    states, message, remedy = BROKEN[bounds]
+    resolved = load_text(f"data conll(word, y)\nlabel y\nclique y: word\nruns of y {bounds}\n")
+    with pytest.raises(DcrfError, match="broken-constraint") as raised:
+        fit(resolved, corpus_from_rows([[("a", state) for state in states]], resolved.spec.data))
+    assert message in str(raised.value)
+    assert f"write `{remedy}`" in str(raised.value)
+
+
+def test_gold_segments_that_are_too_short_name_their_lines():
+    resolved = load_text("data conll(word, y)\nlabel y in bio\nclique y: word\nsegment y from 2 up to 3: length\n")
+    with pytest.raises(DcrfError, match="segment-too-short") as raised:
+        fit(resolved, corpus_from_rows([[("a", "B-X"), ("a", "O"), ("a", "B-X"), ("a", "I-X")]], resolved.spec.data))
+    assert "1 of 2 segments of `y` are shorter than 2 tokens (line 1); the shortest has 1" in str(raised.value)
+
+
+def test_bounds_that_take_too_much_are_refused_before_anything_is_built(monkeypatch):
+    monkeypatch.setattr(size_limits, "memory_left", lambda: 2**30)
+    states = ", ".join(f"S{n}" for n in range(10))
+    resolved = load_text(f"data conll(word, y)\nlabel y in {{{states}}}\nclique y: word\nruns of y from 900\n")
+    with pytest.raises(DcrfError, match="too-large") as raised:
+        fit(resolved, corpus_from_rows([[("a", "S0")]], resolved.spec.data))
+    assert "9,000 × 9,000 states" in str(raised.value)
+
+
+def test_a_sentence_without_a_labelling_is_told():
+    own = Own("least, whole")
+    short = corpus_from_rows([[("a", "A")]], own.model.spec.data)
+    assert own.model.predict(short).status.impossible == (0,)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("method", ["trp", "bp", "exact"])
+def test_on_loops_every_labelling_keeps_to_the_bounds(method):
+    skip = "clique y[i], y[j] where word[i] = word[j] as skip with max_gap = 4\n"
+    text = f"data conll(word, y)\nlabel y in {{A, B, C}}\n{CHAIN}{skip}runs of y from 3 up to 5\ninfer {method}\n"
+    rng, resolved = np.random.default_rng(0), load_text(text)
+    gold = [[(str(rng.choice(list("abcd"))), "ABC"[t // 4]) for t in range(12)] for _ in range(3)]
+    model = fit(resolved, corpus_from_rows(gold, resolved.spec.data), threads=1)
+    new = corpus_from_rows([[(str(rng.choice(list("abcde"))), "A") for _ in range(25)] for _ in range(6)],
+                           resolved.spec.data)  # fmt: skip
+    for seed in range(3):
+        weights = np.random.default_rng(seed).normal(size=model.num_weights)
+        found = model.with_weights(weights, model.record).predict(new).texts("y")
+        assert_bounded(found, new.sentence_off, 3, 5)
+
+
+def assert_bounded(states, sentence_off, least, most):
+    for first, end in itertools.pairwise(sentence_off.tolist()):
+        runs = pieces(states[first:end], "")
+        assert all(b - a < most for _, a, b in runs)
+        assert all(b - a + 1 >= least for _, a, b in runs[1:-1])
+
+
+@pytest.mark.long
+def test_a_sequence_of_thirty_thousand_positions():
+    rng, names, rows = np.random.default_rng(0), list("ABCDE"), []
+    while len(rows) < 30_000:
+        state = int(rng.integers(5))
+        drawn = rng.normal(state, 1.5, int(rng.integers(20, 60))).round(2)
+        rows += [(str(x), names[state]) for x in drawn] if not rows or rows[-1][1] != names[state] else []
+    resolved = load_text(
+        "data conll(x: float, y)\nlabel y in {A, B, C, D, E}\nclique y: bias, x[-1..1]\nclique y[-1], y\n"
+        "runs of y from 20\ninfer exact\ntrain likelihood: optimizer = lbfgs(max_iterations = 4)\n"
+    )
+    corpus = corpus_from_rows([rows[:30_000]], resolved.spec.data)
+    model = fit(resolved, corpus)
+    for weights in (model.weights, 5 * np.random.default_rng(1).normal(size=model.num_weights)):
+        predicted = model.with_weights(weights, model.record)
+        assert_bounded(predicted.predict(corpus).texts("y"), corpus.sentence_off, 20, 30_000)
+        for draw in range(2):
+            drawn = predicted.sample(corpus, 2, seed=1).codes["y"][draw]
+            assert_bounded([names[k] for k in drawn], corpus.sentence_off, 20, 30_000)

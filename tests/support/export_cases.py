@@ -59,6 +59,7 @@ STRUCTURES = {
     "clique coarse, y[1]\n",
     "prices": "label y in {A, B, C}\nclique y: g\nclique y[-1], y: bias, h\n"
     "forbid y[-1] is A and y is B with cost = 0.7\nrequire y is C when pos is N with cost = -0.5\n",
+    "runs": "label y in {A, B, C}\nclique y: g\nclique y[-1], y\nruns of y from 2\nruns of y is C from 2 up to 8\n",
     "third order": "label y in {A, B}\nclique y: g\nclique y[-3], y: bias, h\nclique y[-1], y\n",
 }  # fmt: skip
 STATES = {"segments": {"y": ("B-X", "I-X", "B-Y", "I-Y", "O")}, "factorial": {"y": ("A", "B", "C"), "z": ("P", "Q")}}
@@ -141,5 +142,7 @@ def _gold(rng: np.random.Generator, names: tuple[str, ...], one: dict[str, list[
         return ["O" if rng.random() < 0.5 else str(rng.choice(["B-X", "B-Y"])) for _ in one["word"]]
     if structure == "factorial":
         return [names[-2] if names[0] == "P" else str(rng.choice(names)) for _ in one["word"]]
+    if structure == "runs":
+        return [str(rng.choice(names))] * len(one["word"])
     allowed = names[1:] if structure == "memory" else names
     return [str(rng.choice(allowed)) for _ in one["word"]]

@@ -58,6 +58,10 @@ STRUCTURES = {
         "forbid y[-1] is P and y is R with cost = 0.7\n",
         {"a": (3,)},
     ),
+    "runs": (
+        "data jsonl(a: scores(y), y)\nlabel y in {P, Q, R}\nclique y: offset(a)\nclique y[-1], y\nruns of y from 2\n",
+        {"a": (3,)},
+    ),
     "forbidden moves": (
         "data jsonl(a: scores(y), y)\nlabel y in {P, Q, R}\nclique y: offset(a)\nclique y[-1], y\n"
         "forbid y[-1] is P and y is R\n",

@@ -56,6 +56,7 @@ SUMMED = {  # criteria that are sums over sentences
     "train likelihood\n",
     "mean field": f"{DATA}label y\nclique y: bias, word\nclique y[-1], y\nclique y[-2], y\n"
     "infer mean_field(tolerance = 1e-13, max_iterations = 10000)\ntrain likelihood\n",
+    "runs": f"{CHAIN}runs of y up to 40\ntrain likelihood\n",
     "memm": f"{CHAIN}train memm\n",
     "sampled cases": f"{CHAIN}train memm: nota = sampled(rate = 0.4, seed = 3)\n",
     "pwpl": f"{CHAIN}train pwpl\n",

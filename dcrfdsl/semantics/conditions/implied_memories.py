@@ -427,100 +427,63 @@ class RunMemory(Memory):
         found = dict(self.bounds)
         return found.get(kind, found.get(None, RunBounds())) if kind else RunBounds()
 
-    def kinds_of(self, state: str | None, states: Sequence[str]) -> list[int]:
-        """The numbers of the classes whose bounds the statement over `state` gives.   states: of the label."""
-        names = [one.name for one in segment_classes(self.label_domain, states)]
-        own = {bound for bound, _ in self.bounds}
-        return [n for n, name in enumerate(names) if name and (name if name in own else None) == state]
-
 
 class RunStates(NamedTuple):
-    """The states of a `RunMemory`, R of them, all arrays [R]. `RunBounds` says how far tokens are counted."""
+    """The states of a `RunMemory`, all arrays [R]. `RunBounds` says how far tokens are counted.
+
+    tokens: of the run so far, negative in a first run that is too short and may end all the same; the last one stands
+    for all above where there is no `most`.   following: the same after another token of the run.
+    """
 
     names: tuple[str, ...]
-    label: Ints  #      the state of the label
-    kind: Ints  #       the class of the run
-    tokens: Ints  #     of the run so far; the last number stands for all above where there is no `most`
-    following: Ints  #  the number after the next token of the run
-    early: Mask  #      whether the run is the first one, too short, and may end all the same
-    stays_early: Mask
-    inside: Mask  #     whether a run may go on with this state of the label
-    starts: Mask  #     whether a sequence may begin so
-    begins: Mask  #     whether a later run may begin so
-    over: Mask  #       whether the run is long enough
-    ends: Mask  #       whether a sequence may end so
-    legal: Mask  #      [K, K] which states of the label may follow each other, without a scheme where runs change
+    label: Ints  #   the state of the label
+    kind: Ints  #    the class of the run
+    tokens: Ints
+    following: Ints
+    inside: Mask  #  whether a run may go on with this state of the label
+    starts: Mask  #  whether a sequence may begin so
+    begins: Mask  #  whether a later run may begin so
+    over: Mask  #    whether the run is long enough
+    ends: Mask  #    whether a sequence may end so
 
-    def tables(self, memory: RunMemory) -> tuple[HardTable, ...]:
-        """Its moves, its first and last states, and the label that each state has."""
-        name, states = memory.name, len(self.legal)
-        moves = (self.kind[:, None] == self.kind) & self.inside & (self.following[:, None] == self.tokens)
-        moves &= self.stays_early[:, None] == self.early
-        legal = self.legal[self.label[:, None], self.label]
+    def tables(self, memory: RunMemory, states: Sequence[str]) -> tuple[HardTable, ...]:
+        """Its moves, its first and last states, and the label that each state has.   states: of the label."""
+        name, starts, ends = memory.name, self.starts, self.ends
+        goes_on = (self.kind[:, None] == self.kind) & self.inside & (self.following[:, None] == self.tokens)
+        next_one = self.over[:, None] & self.begins
         if isinstance(memory.label_domain, Scheme):
-            moves &= legal
-        moves |= self.over[:, None] & self.begins & legal
-        has = self.label[:, None] == np.arange(states)
+            legal = legal_moves(memory.label_domain.name, states)
+            moves = (goes_on | next_one) & legal[self.label[:, None], self.label]
+            starts, ends = starts & legal[-1, self.label], ends & legal[self.label, -1]
+        else:  # the next run has another state
+            moves = goes_on | (next_one & (self.label[:, None] != self.label))
+        has = self.label[:, None] == np.arange(len(states))
         return (
             HardTable(((name, -1), (name, 0)), (), moves[None], None, name),
-            HardTable(((name, 0),), (), self.starts[None], 0, name),
-            HardTable(((name, 0),), (), self.ends[None], LAST, name),
+            HardTable(((name, 0),), (), starts[None], 0, name),
+            HardTable(((name, 0),), (), ends[None], LAST, name),
             HardTable(((name, 0), (memory.label, 0)), (), has[None], None, name),
         )
 
 
 def run_states(memory: RunMemory, label_states: Sequence[str]) -> RunStates:
     """The states of the memory over a label with these states."""
-    rows = list[tuple[int, int, int, int, bool, bool, bool, bool, bool, bool, bool]]()
+    rows = []
     for n, one in enumerate(segment_classes(memory.label_domain, label_states)):
         bounds = memory.bounds_of(one.name)
         last, is_open = bounds.counted, bounds.most is None
-        start = (1, True) if bounds.early else (last if bounds.cut and is_open else 1, False)
-        counts = [(k, True) for k in bounds.early] + [(k, False) for k in range(1, last + 1)]
+        start = -1 if bounds.early else last if bounds.cut and is_open else 1
         for state in dict.fromkeys(one[1:]):
             first, later = state in (one.single, one.first), state in (one.inside, one.last)
-            for k, early in counts:
-                stays, starts, over = is_open and k == last, first and (k, early) == start, early or k >= bounds.least
-                if (later and (k > 1 or stays)) or (first and k == 1) or starts:
-                    begins = first and k == 1 and not early
-                    numbers = state, n, k, last if stays else k + 1
-                    rows.append(
-                        (
-                            *numbers,
-                            early,
-                            early and k + 1 < bounds.least,
-                            later,
-                            starts,
-                            begins,
-                            over,
-                            bounds.cut or over,
-                        )
-                    )
-    columns = list(zip(*rows, strict=True))
-    label, kind, tokens, following = (np.array(column, np.int64) for column in columns[:4])
-    early_run, stays_early, inside, start_here, begin_here, done, end_here = (
-        np.array(column, np.bool_) for column in columns[4:]
-    )
-    legal = ~np.eye(len(label_states), dtype=np.bool_)
-    if isinstance(memory.label_domain, Scheme):
-        moves = legal_moves(memory.label_domain.name, label_states)
-        legal, start_here, end_here = moves[:-1, :-1], start_here & moves[-1, label], end_here & moves[label, -1]
-    names = tuple(f"{label_states[row[0]]} {row[2]}{' at first' * row[4]}" for row in rows)
-    return RunStates(
-        names,
-        label,
-        kind,
-        tokens,
-        following,
-        early_run,
-        stays_early,
-        inside,
-        start_here,
-        begin_here,
-        done,
-        end_here,
-        legal,
-    )
+            for k in (*(-early for early in bounds.early), *range(1, last + 1)):
+                stays, over = is_open and k == last, k < 0 or k >= bounds.least
+                after = last if stays else k + 1 if k > 0 else k - 1 if 1 - k < bounds.least else bounds.least
+                if (later and (abs(k) > 1 or stays)) or (first and (abs(k) == 1 or k == start)):
+                    name = f"{label_states[state]} {abs(k)}{' at first' * (k < 0)}"
+                    rows.append((name, state, n, k, after, later, first and k == start, first and k == 1, over,
+                                 bounds.cut or over))  # fmt: skip
+    names, *columns = zip(*rows, strict=True)
+    return RunStates(names, *(np.array(column) for column in columns))
 
 
 def run_memories(spec: ModelSpec) -> Iterator[RunMemory]:
