@@ -32,7 +32,7 @@ EXACT = {
     "label pos in ▌": ["bio", "bioes", "bilou", "bmes", "iob1", "states"],
     "label pos in {A, B} ▌": ["for", "with"],
     "label pos in {A, B} for ▌": ["sentence"],
-    "label pos with ▌": ["others", "missing", "ambiguous", "constrain"],
+    "label pos with ▌": ["others", "missing", "ambiguous", "soft", "source", "covers", "constrain"],
     "label pos with constrain = ▌": ["yes", "no"],
     "label pos in {A, O} with others = ▌": ["A", "O"],
     "latent z in states(▌": ["chunk"],
