@@ -91,7 +91,8 @@ def label_cells(
     codes, readings = label_column(label, corpus).codes, read_cells(label, frozenset(states), corpus, free=free)
     if label.source is not None and (trains or label.source in corpus.columns):
         codes, readings = _of_sources(label, states, corpus, codes, readings)
-    if label.soft is None or not (trains or label.soft_column is None or label.soft_column in corpus.columns):
+    is_column = label.soft_column is not None  # it says nothing of what is given before tagging
+    if label.soft is None or (is_column and (free or not (trains or label.soft_column in corpus.columns))):
         return LabelCells(codes, readings)
     missing = np.flatnonzero(np.array([not reading for reading in readings], bool)[codes])
     soft = _soft_states(label, states, corpus, missing)

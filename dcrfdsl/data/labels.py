@@ -82,7 +82,7 @@ def encode_known_labels(spec: ModelSpec, states: Mapping[str, Sequence[str]], co
     encoded = _encode(spec, states, corpus, (FREE,))
     for label in spec.labels:
         soft = label_cells(label, states[label.name], corpus, free=(FREE,)).soft
-        if soft is not None and label.soft_column is None:
+        if soft is not None:
             token = int(soft.tokens[0])
             message = f"label `{label.name}` is given as a distribution, and only states can be given"
             raise token_error(corpus, token, "bad-distribution", message, f"write a state, or `{FREE}`")

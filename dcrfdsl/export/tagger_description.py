@@ -20,7 +20,7 @@ from ..features import LARGEST, Factor, FeatureExtractor, FeatureSetPlan, leaves
 from ..foundation import Floats, Ints, Mask
 from ..graph import CliqueTemplate
 from ..model import TrainedModel
-from ..semantics import missing_mark, plain
+from ..semantics import missing_mark, plain, spare_columns
 from .exported_nodes import NodeWriter
 from .standalone import FORMAT
 
@@ -86,6 +86,8 @@ class _Writer:
         lexicons = self._lexicons()
         for texts, _ in (self.vocabularies[name] for name in self.vocabulary_of):
             self.texts.extend(texts)
+        beside_labels = {one for label in spec.labels for one in (label.source, label.soft_column)}
+        beside_labels &= {*spare_columns(spec)}
         description = {
             "format": FORMAT,
             "data": {"format": spec.data.format, **{o.name: plain(o.value) for o in spec.data.options if o.name}},
@@ -96,6 +98,7 @@ class _Writer:
                     "assignments": self._assignments.get(c.name, ()),
                 }
                 for c in spec.data.columns
+                if c.name not in beside_labels
             ],
             "labels": [
                 {

@@ -42,7 +42,7 @@ PATHS = (
 )  # fmt: skip
 WORDS = (
     "data", "label", "latent", "memory", "view", "lexicon", "let", "use", "features", "clique", "piece", "forbid",
-    "once", "runs", "of", "from", "up", "to",
+    "once", "runs", "of", "from", "up", "to", "soft", "source", "covers", "types",
     "require", "infer", "decode", "train", "evaluate", "dcrf", "in", "is", "not", "and", "or", "if", "else",
     "with", "as", "after", "over", "for", "sentence",
     "where", "when", "tune", "matches", "has", "locked", "initially", "bias", "first", "last", "index", "all",

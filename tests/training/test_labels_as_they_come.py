@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -86,6 +88,23 @@ def test_commands_take_data_with_and_without_the_source(tmp_path: Path, capfd: p
     assert '"ambiguous(y)": 0' in found[0] and '"ambiguous(y)": 16' in found[1]
     test.write_text("a\nb\n", encoding="utf-8")
     assert run(["tag", model, str(test)]) == 0
+
+
+def test_an_exported_tagger_needs_no_source(tmp_path: Path) -> None:
+    resolved, path = load_text(SOURCES + TRAIN), file_of(tmp_path, SOURCE_LINES)
+    fit(resolved, read_corpus(path, resolved.require().data)).save(tmp_path / "model")
+    assert run(["export", str(tmp_path / "model"), "-o", str(tmp_path / "tagger.py")]) == 0
+    command = [sys.executable, str(tmp_path / "tagger.py")]
+    done = subprocess.run(command, input=b"a\nb\n", capture_output=True, check=True)
+    assert done.stdout.decode().split() == ["a", "B-X", "b", "B-Z"]
+
+
+def test_what_is_free_stays_free_beside_a_teacher() -> None:
+    head = 'data conll(word, p: scores(y), y)\nlabel y in {A, B} with missing = "_", soft = p\n'
+    resolved = load_text(f"{head}clique y: bias, word\n{TRAIN}")
+    corpus = corpus_from_rows([[("a", [0.9, 0.1], "_"), ("b", [0.5, 0.5], "B")]], resolved.require().data)
+    model = fit(resolved, corpus)
+    assert encode_known_labels(model.spec, model.states, corpus).codes.tolist() == [[-1, 1]]
 
 
 def test_a_distribution_cannot_be_given() -> None:
