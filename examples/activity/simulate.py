@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 CHANNELS = ("ax", "ay", "az", "gx", "gy", "gz")
-RECORDINGS, ROWS, RATE = 40, 400, 20.0
+RECORDINGS, ROWS, RATE = 20, 400, 20.0
 GAPS = 0.15  # the share of cells that are missing
 # The direction of gravity in g, the strength of swings in g, the pace in Hz, the turning about the upright axis.
 ACTIVITIES = {

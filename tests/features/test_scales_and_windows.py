@@ -42,7 +42,7 @@ def twin(name: str, numbers: np.ndarray, first: int, last: int) -> np.ndarray:
         places = [p for p in range(t + first, t + last + 1) if 0 <= p < len(numbers) and not np.isnan(numbers[p])]
         if name == "slope" and len(places) > 1:
             out[t] = np.polyfit(places, numbers[places], 1)[0]
-        elif name != "slope" and places:
+        elif name != "slope" and len(places) > (name == "spread"):
             out[t] = TWINS[name](numbers[places])
     return out
 

@@ -2,7 +2,7 @@
 this file as it is.
 
     mean, max, min       of the numbers that are there
-    spread               √(Σ (x - mean)² / n)
+    spread               √(Σ (x - mean)² / n), of two or more
     change               the last number less the first
     slope                Σ (t - mean t)(x - mean x) / Σ (t - mean t)², t the positions of the numbers
 
@@ -68,7 +68,7 @@ def _moments(a: Array, b: Array, width: int) -> Array:
 
 def _spread(numbers: Array, width: int) -> Array:
     n, _, _, squares = _moments(numbers, numbers, width)
-    return np.asarray(np.sqrt(squares / n))
+    return np.asarray(np.sqrt(squares / np.where(n > 1, n, np.nan)))
 
 
 def _slope(numbers: Array, width: int) -> Array:

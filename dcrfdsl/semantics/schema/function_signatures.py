@@ -85,7 +85,7 @@ _STATISTICS = {
     "mean": "the mean",
     "max": "the largest",
     "min": "the smallest",
-    "spread": "the standard deviation",
+    "spread": "the standard deviation, nothing where there is but one,",
     "change": "the last less the first",
     "slope": "by least squares, how much they grow from one position to the next, nothing where there is but one,",
 }
