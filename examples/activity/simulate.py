@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 CHANNELS = ("ax", "ay", "az", "gx", "gy", "gz")
-RECORDINGS, ROWS, RATE = 20, 400, 20.0
+RECORDINGS, ROWS, RATE = 60, 300, 20.0
 GAPS = 0.15  # the share of cells that are missing
 # The direction of gravity in g, the strength of swings in g, the pace in Hz, the turning about the upright axis.
 ACTIVITIES = {
@@ -35,7 +35,7 @@ def recording(random: np.random.Generator, rows: int = ROWS) -> tuple[np.ndarray
     while len(labels) < rows:
         name = random.choice([other for other in ACTIVITIES if other != name])
         posture, swing, pace, turning = ACTIVITIES[name]
-        count = min(int(40 + random.exponential(50)), rows - len(labels))
+        count = min(int(20 + random.exponential(25)), rows - len(labels))
         at, phase = np.arange(count) / RATE, random.uniform(0, 2 * np.pi, 6)
         pace, swing = pace * random.lognormal(0, 0.1), swing * vigour * random.lognormal(0, 0.1)
         axes = np.array([0.6, 0.4, 1.0, 0.8, 0.5, 0.4])
