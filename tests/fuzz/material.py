@@ -43,6 +43,7 @@ PATHS = (
 WORDS = (
     "data", "label", "latent", "memory", "view", "lexicon", "let", "use", "features", "clique", "piece", "forbid",
     "once", "runs", "of", "from", "up", "to", "soft", "source", "covers", "types",
+    "expect", "share", "least", "most", "strength",
     "require", "infer", "decode", "train", "evaluate", "dcrf", "in", "is", "not", "and", "or", "if", "else",
     "with", "as", "after", "over", "for", "sentence",
     "where", "when", "tune", "matches", "has", "locked", "initially", "bias", "first", "last", "index", "all",
