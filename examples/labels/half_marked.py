@@ -1,9 +1,9 @@
 """Entities of which half are not marked: what is learned if the rest counts as O, as unknown, or by its share.
 
-    python examples/incomplete_labels/run.py --train esp.train --test esp.testa --out result.json
+    python examples/labels/half_marked.py --train esp.train --test esp.testa --out result.json
 
 For each seed another subset of sentences, and another half of its entities, is drawn. Each way of training sees
-the same ones. Not here: the model (`ner.dcrf`).
+the same ones. Not here: the model (`half_marked.dcrf`).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from dcrfdsl import ModelSpec, fit, load_text, read_corpus
 from dcrfdsl.cli.report import print_table
 from dcrfdsl.data import Corpus, InternedColumn
 
-TEMPLATE = Path(__file__).with_name("ner.dcrf")
+TEMPLATE = Path(__file__).with_name("half_marked.dcrf")
 UNKNOWN = "?"
 SENTENCES, SEEDS, MARKED, AROUND = 1000, 5, 0.5, 0.2
 QUICK = {"sentences": 60, "seeds": 2}
