@@ -227,7 +227,7 @@ def bind_instances(
     binder = Binder(graphs.graph, model.parameters, programs=False)
     bound = binder.bind((*rows, *clamp_rows(graphs.graph, gold)), sentence_off, pairs)
     instance_rows = bound.rows._replace(
-        first_row=bound.rows.first_row[:, sentence] + graphs.first[:, instance],
+        first_row=np.ascontiguousarray(bound.rows.first_row[:, sentence] + graphs.first[:, instance]),
         token_off=np.arange(len(sentence) + 1, dtype=np.int64),  # every instance counts as one
         shape=graphs.number[instance],
     )

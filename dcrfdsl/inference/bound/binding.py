@@ -388,7 +388,7 @@ def repeated_data(data: BoundData, sequence: Ints, codes: Ints32) -> BoundData:
     if len(value):
         value = np.concatenate([value[:kept_features], np.ones(sets * count)])
     repeated = rows._replace(
-        first_row=np.concatenate([rows.first_row[:first_set, sequence], of_codes]),
+        first_row=np.ascontiguousarray(np.concatenate([rows.first_row[:first_set, sequence], of_codes])),
         row_off=np.concatenate([rows.row_off[:kept_rows], kept_features + np.arange(sets * count + 1, dtype=np.int64)]),
         feature=np.concatenate([rows.feature[:kept_features], codes.ravel().astype(np.int32)]),
         value=value,
