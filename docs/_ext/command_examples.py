@@ -404,8 +404,8 @@ COMMAND_EXAMPLES: Mapping[str, CommandExample] = {
         "   |\n"
         " 3 | clique y: bias, p\n"
         "   |                 ^ in these units\n"
-        "   = help: let the column have (p - 1013.550) / 0.512, or write `bin(p, 8)`; or name its clique, and leave it "
-        "without a prior: `prior.NAME = none`",
+        "   = help: write `standardize(p)` or `bin(p, 8)`; or name its clique, and leave it without a prior: "
+        "`prior.NAME = none`",
     ),
     "unseen-state": CommandExample(
         {"chunk.dcrf": "data conll(word, chunk)\nlabel chunk in {B, I, O}\nclique chunk: word\n", "train.txt": TRAIN},
