@@ -117,6 +117,8 @@ def tag(options: TagOptions) -> None:
         nonlocal status, num_tokens
         for chunk, answer in answered(model, options):
             num_tokens += chunk.corpus.num_tokens
+            for warning in chunk.corpus.warnings:
+                talk(f"warning: {warning}")
             yield written(chunk, answer)
             notes.add(answer.notes)
             status += replace(answer.status, impossible=())  # the notes have the place of the first, and how many

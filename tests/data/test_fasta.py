@@ -32,6 +32,17 @@ def test_records_are_sentences(tmp_path):
     assert sentences("", tmp_path / "c.fa") == []
 
 
+def test_a_sequence_over_lines_of_one_length_looks_like_labels(tmp_path):
+    path, data = tmp_path / "a.fa", load_text(DATA).require().data
+    for text, warned in ((">P1\nMKV\nAIL\n", True), (LABELLED, False), (BARE, False)):
+        path.write_text(text)
+        warnings = read_corpus(path, data, optional=["y"]).warnings
+        said = f"{path}: line 1: the lines of this record have one length"
+        assert [one.startswith(said) for one in warnings] == [True] * warned
+    path.write_text(">P1\nMKV\nAIL\n")
+    assert not read_corpus(path, data).warnings
+
+
 @pytest.mark.parametrize(
     ("text", "line", "says"),
     [
@@ -65,5 +76,8 @@ def test_tag_adds_lines_to_the_record(tmp_path, monkeypatch, capfd):
     lines = capfd.readouterr().out.split("\n")
     assert lines[0].startswith(">P1 | TM probability=0.") and lines[1:3] == ["MKV", "iiM"]
     assert len(lines[3]) == 3 and len(lines[4].split(" ")) == 3 and lines[5:7] == ["", ">P2 nothing below"]
+    Path("two.fa").write_text(">P1\nMKV\nAAA\n")
+    assert run(["tag", "m", "two.fa"]) == 0  # which looks like a sequence and its labels
+    assert capfd.readouterr().err.startswith("warning: two.fa: line 1: the lines of this record have one length")
     assert run(["convert", "a.fa", "--from", "fasta(aa, y)", "--to", "jsonl(aa, y)", "-o", "c.jsonl", "-q"]) == 0
     assert Path("c.jsonl").read_text().startswith('{"aa": ["M", "K", "V"], "y": ["i", "i", "M"]}\n')

@@ -60,6 +60,11 @@ class FastaReader(formats.Reader):
             labelled = len(lines) == len(wanted.columns) and len({*map(len, lines)}) == 1
             needed = wanted.required.difference(column.name for column in bare)
             self._columns = wanted.columns if labelled or needed else bare
+            if labelled and not needed and bare != wanted.columns and all(map(str.isupper, lines)):
+                self.warnings.append(
+                    f"{wanted.file}: line {number}: the lines of this record have one length, so the last of them are "
+                    "read as labels; write a sequence without labels in one line"
+                )
         if len(self._columns) == 1:
             return ["".join(lines)]
         if len(lines) != len(self._columns) or len({*map(len, lines)}) > 1:
