@@ -21,6 +21,7 @@ from dcrfdsl.cli import COMMANDS, run
 from dcrfdsl.cli.console import EndedBySignal, Interruption, Talk, guarded
 from dcrfdsl.foundation.errors.diagnostics import data_error
 from dcrfdsl.semantics.resolve.resolution import load_text
+from dcrfdsl.syntax import resource_path
 
 Captured = pytest.CaptureFixture[str]
 DCRFDSL = [sys.executable, "-c", "from dcrfdsl.cli import main; main()"]
@@ -393,8 +394,8 @@ def test_an_ending_alone_makes_no_name_near(here: Path, capsys: Captured) -> Non
 @pytest.mark.long
 def test_new_writes_a_template_that_checks(here: Path, capsys: Captured) -> None:
     assert run(["new"]) == 0
-    names = [line.split()[0] for line in capsys.readouterr().out.splitlines()]
-    assert "linear_chain" in names
+    names = [line.split()[0] for line in capsys.readouterr().out.splitlines() if line.startswith("  ")]
+    assert sorted(names) == sorted(path.stem for path in resource_path("templates").glob("*.dcrf"))
     for name in names:
         for path in here.glob("*.txt"):  # lists that a template brought
             path.unlink()
