@@ -18,7 +18,7 @@ WHOLE = BASE + (
     "clique chunk[-1], chunk as pair\n"
     "clique chunk[i], chunk[j] as far:\n    where word[i] = word[j]\n    word[i-1]\n"
     "piece both over chunk: here, pair\n"
-    "train piecewise(both) as first: prior = gaussian(variance = spread), prior.pair = none\n"
+    "train piecewise(both) as first: prior = gaussian(variance = extent), prior.pair = none\n"
     "train likelihood as second after first\n"
     "evaluate segments(chunk)\n"
 )
@@ -48,7 +48,7 @@ def mark(before: str, nth: int = 1) -> str:
 
 
 LINES_OF = {
-    "spread": [4, 13], "form": [6, 7], "days": [3], "here": [7, 12], "pair": [8, 12, 13],
+    "extent": [4, 13], "form": [6, 7], "days": [3], "here": [7, 12], "pair": [8, 12, 13],
     "both": [12, 13], "first": [13, 14], "word[i] =": [1, 6, 6, 10, 10, 11],
     "chunk as": [1, 2, 7, 8, 8, 9, 9, 12, 15],
 }  # fmt: skip
@@ -81,7 +81,7 @@ def test_definition_in_a_used_file(tmp_path: Path) -> None:
     assert [spot.path for spot in definitions(template, offset, workspace(files).names(template))] == [base]
 
 
-@pytest.mark.parametrize("name", ["spread", "form", "days", "here", "pair", "both", "first", "chunk as", "pos", "i] ="])
+@pytest.mark.parametrize("name", ["extent", "form", "days", "here", "pair", "both", "first", "chunk as", "pos", "i] ="])
 def test_a_new_name_keeps_the_meaning(name: str) -> None:
     """The template has the same problems as before, and the old name is gone."""
     slugs = [one.slug for one in check(load_text(WHOLE))]
@@ -147,7 +147,7 @@ HOVERED = {
     "gaussian": "**gaussian** · prior",
     "variance =": "**variance** · number, ≥ 1e-12, ≤ 1e12, default 10",
     "segments": "**segments** · metric",
-    "spread": "let spread = 5",
+    "extent": "let extent = 5",
 }
 
 
@@ -214,7 +214,7 @@ def test_no_signature_outside_brackets() -> None:
 def test_outline() -> None:
     found = symbols(marked(WHOLE + "clique chunk: (▌")[0])
     assert [one.name for one in found] == [
-        "conll(word, pos, chunk)", "chunk", "days", "spread", "form", "here", "pair", "far", "both", "first", "second",
+        "conll(word, pos, chunk)", "chunk", "days", "extent", "form", "here", "pair", "far", "both", "first", "second",
         "segments(chunk)", "chunk",
     ]  # fmt: skip
     assert [child.name for child in found[0].children] == ["word", "pos", "chunk"]

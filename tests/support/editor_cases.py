@@ -12,7 +12,7 @@ CURSOR = "▌"
 BASE = """data conll(word, pos, chunk)
 label chunk in bio(NP, VP)
 lexicon days = "days.txt"
-let spread = 5
+let extent = 5
 ## What a word looks like.
 features form: word, lower(word)
 clique chunk as here: form
