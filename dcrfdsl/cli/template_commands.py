@@ -58,9 +58,9 @@ def new(
     ready = {path.stem: path for path in sorted(resource_path("templates").glob("*.dcrf"))}
     if template is None:
         width = max(map(len, ready), default=0)
-        for what, names in READY.items():
+        for what, group in READY.items():
             print(f"{what}:")
-            for name in names:
+            for name in group:
                 print(f"  {name:<{width}}  {_first_sentence(ready[name])}")
         return
     name = template.removesuffix(".dcrf")

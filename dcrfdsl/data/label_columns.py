@@ -16,7 +16,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 
 from ..foundation import DcrfError, Diagnostic, Floats, Ints, Ints32, data_error, did_you_mean, shortened
-from ..semantics import Reading as Reading, covered, hidden_states, read_cell, soft_parts, unmarked
+from ..semantics import BETWEEN, Reading as Reading, covered, hidden_states, read_cell, soft_parts, unmarked
 from ..syntax import Label, Learned, Scheme
 from .corpus import Corpus, InternedColumn, NumericColumn, token_error
 
@@ -47,8 +47,12 @@ def read_cells(
     where = np.flatnonzero(torn[column.codes]) if torn.any() else np.zeros(0, np.int64)
     if len(where):
         value = column.text(int(where[0]))
-        found = f"label `{label.name}` has the value `{value}`, and `{label.ambiguous}` in it splits off a member"
-        remedy = f"write a set as `A{label.ambiguous}B`; if `{value}` is a state, declare the states of `{label.name}`"
+        mark = label.ambiguous or BETWEEN
+        found = f"label `{label.name}` has the value `{value}`, and `{mark}` in it splits off a member"
+        several = (
+            f"a set as `A{mark}B`" if label.soft is None else f"states as `A{label.soft}0.8{mark}B{label.soft}0.2`"
+        )
+        remedy = f"write {several}; if `{value}` is a state, declare the states of `{label.name}`"
         message = f"{found} without text ({places(corpus, where)})"
         raise token_error(corpus, where[0], "empty-member", message, remedy)
     return readings

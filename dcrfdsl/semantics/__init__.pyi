@@ -98,6 +98,7 @@ from .schema.function_signatures import (
 )
 from .schema.label_sources import covered as covered, hidden_states as hidden_states, unmarked as unmarked
 from .schema.missing_values import (
+    BETWEEN as BETWEEN,
     Reading as Reading,
     gap_of as gap_of,
     missing_mark as missing_mark,

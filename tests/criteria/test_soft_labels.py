@@ -379,6 +379,7 @@ WRONG = {
     "no number": (["A:x|B:1"], "bad-distribution", "nan"),
     "no weight": (["A:0.5|B"], "bad-distribution", "nan"),
     "a stranger": (["A:0.5|C:0.5"], "unknown-label", "`C`"),
+    "an empty member": (["A:0.5|B:0.5|"], "empty-member", "`|` in it"),
     "beside a gap": (["A:0.5|B:0.5", "?"], "soft-labels", "not known"),
 }
 
