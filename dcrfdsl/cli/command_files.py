@@ -191,8 +191,20 @@ def refuse_sentence(path: str, count: int, number: int) -> NoReturn:
 
 
 def read_sample(path: str, spec: ModelSpec, talk: Talk) -> Corpus:
-    """Data to check a template against. Columns of labels may be absent; the checker reports that."""
-    return _read(path, spec, talk, optional=[label.name for label in spec.labels], trains=True)
+    """Data to check a template against, of a folder all its files. Columns of labels may be absent; the checker reports
+    that.
+    """
+    names = [label.name for label in spec.labels]
+    return joined([_read(file, spec, talk, optional=names, trains=True) for file in data_files([path])])
+
+
+def joined(corpora: Sequence[Corpus]) -> Corpus:
+    """The data of several files as one."""
+    if len(corpora) == 1:
+        return corpora[0]
+    from ..training import joined_corpora
+
+    return joined_corpora(corpora)
 
 
 def _read(

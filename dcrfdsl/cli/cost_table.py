@@ -408,7 +408,8 @@ def _silent_features(extractor: FeatureExtractor, corpus: Corpus, idle: Collecti
             name = " & ".join(replace(factor, component=None).name for factor in feature.factors)
             fires[name] = fires.get(name, False) or count > 0
     silent = [name for name, fired in fires.items() if not fired]
-    for name in (name for name in silent if not fires.get(name.removesuffix(" is missing"))):
+    numbers = {f"{name} is missing" for name in fires}
+    for name in (name for name in silent if name not in numbers):
         message = f"the feature `{name}` never fires in the training data, or not as often as `min_count` asks"
         remedy = "correct it, or leave it out: it costs time and has no weight"
         yield Diagnostic("silent-feature", message, location=corpus.file, help=remedy, severity="warning")

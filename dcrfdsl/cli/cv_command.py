@@ -129,14 +129,8 @@ def cv(options: CvOptions) -> None:
 
 
 def _gold(options: CvOptions, spec: ModelSpec, talk: Talk) -> Corpus:
-    corpora = [
-        command_files.read_gold(file, spec, talk, trains=True) for file in command_files.data_files(options.data)
-    ]
-    if len(corpora) == 1:
-        return corpora[0]
-    from ..training import joined_corpora
-
-    return joined_corpora(corpora)
+    files = command_files.data_files(options.data)
+    return command_files.joined([command_files.read_gold(file, spec, talk, trains=True) for file in files])
 
 
 def _refuse_unusable(options: CvOptions) -> None:

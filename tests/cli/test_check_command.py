@@ -60,3 +60,17 @@ def test_an_error_after_warnings_stands_apart(here: Path, capsys: Captured) -> N
     warning, error = capsys.readouterr().err.split("\n\n")
     assert warning.startswith("warning[unseen-state]") and error.startswith("error[too-wide]")
     assert "<input>" not in error
+
+
+def test_a_folder_is_checked_as_one_and_only_a_number_without_a_weight_is_told(here: Path, capsys: Captured) -> None:
+    (here / "t.dcrf").write_text(
+        'data conll(u: float, c: float, tag, missing = "?")\nlabel tag\nclique tag: u, standardize(c)\n'
+    )
+    (here / "data").mkdir()
+    for name in ("one", "two"):
+        (here / "data" / f"{name}.txt").write_text("1.5 3 A\n2.5 3 B\n")
+    assert run(["check", "t.dcrf", "--data", "data"]) == 0
+    said = capsys.readouterr()
+    assert "2 sentences, 4 tokens\n" in said.out
+    warned = [line for line in (said.out + said.err).splitlines() if "silent-feature" in line]
+    assert len(warned) == 1 and "the feature `standardize(c)` never fires" in warned[0]
