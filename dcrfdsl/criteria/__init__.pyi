@@ -6,9 +6,13 @@ from .array_chain import (
 from .criteria_table import CRITERIA as CRITERIA
 from .criterion import Criterion as Criterion
 from .expected_shares import (
+    ExpectedLikelihood as ExpectedLikelihood,
     ExpectedShare as ExpectedShare,
+    ShareCounts as ShareCounts,
     SharePenalty as SharePenalty,
     counting_problem as counting_problem,
+    share_tables as share_tables,
+    with_counted_places as with_counted_places,
 )
 from .feature_moments import (
     FeatureMoments as FeatureMoments,

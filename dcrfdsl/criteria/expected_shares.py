@@ -12,9 +12,9 @@ two more passes for any number of expectations. Source: Mann & McCallum 2008, §
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from ..features import FeatureRows, Pairs
 from ..foundation import Floats, Ints, data_error
 from ..graph import counting_graph, counting_parameters, instances_of, views_seen
 from ..inference import Expectations, RunStatus
-from ..semantics import TrainSettings, share_bounds, share_table
+from ..semantics import ModelSpec, ShareTable, TrainSettings, share_bounds, share_table
 from ..syntax import statement_text
 from .criterion import Criterion, SummedCriterion
 from .importance import NumberColumns
@@ -53,48 +53,102 @@ class ExpectedShare(NamedTuple):
         return f"`{self.statement}`: the share is {self.share:.4f} over {self.places:,} place{'s' * (self.places != 1)}"
 
 
-def counting_problem(
-    problem: TrainingProblem, corpus: Corpus, rows: tuple[FeatureRows, ...], relations: Mapping[int, Pairs]
-) -> TrainingProblem:
-    """`problem` on data whose shares are expected: with a weight for each assignment that counts, after the others."""
-    spec, extractor = problem.spec, problem.extractor
-    assert extractor is not None
-    states = dict(zip(problem.graph.variables, problem.states, strict=True))
-    tables = tuple(share_table(spec, one, states, views_seen(spec, states)) for one in spec.expectations)
+def share_tables(spec: ModelSpec, states: Mapping[str, Sequence[str]]) -> tuple[ShareTable, ...]:
+    """What each `expect` statement counts.   states: of every variable."""
+    return tuple(share_table(spec, one, states, views_seen(spec, states)) for one in spec.expectations)
+
+
+def with_counted_places(problem: TrainingProblem, tables: tuple[ShareTable, ...], first_set: int) -> TrainingProblem:
+    """`problem` with a weight for each assignment that counts, after the others.   first_set: of the rows of tables."""
     return replace(
-        problem, shares=tables, relations=relations, sentence_off=corpus.sentence_off,
-        rows=(*rows, *extractor.code_rows(corpus, [table.observed for table in tables])),
-        graph=counting_graph(problem.graph, tables, len(problem.parameters.cliques), len(rows)),
-        parameters=counting_parameters(problem.parameters, tables),
-        numbers=NumberColumns(corpus.file, corpus.token_line, {}),
+        problem, shares=tables, parameters=counting_parameters(problem.parameters, tables),
+        graph=counting_graph(problem.graph, tables, len(problem.parameters.cliques), first_set),
     )  # fmt: skip
 
 
-class SharePenalty:
-    """P alone. Where no place counts, the share is 0.   problem: of `counting_problem`.   places [E]: N."""
+def counting_problem(
+    problem: TrainingProblem, corpus: Corpus, rows: tuple[FeatureRows, ...], relations: Mapping[int, Pairs]
+) -> TrainingProblem:
+    """`problem` on data whose shares are expected."""
+    assert problem.extractor is not None
+    tables = share_tables(problem.spec, dict(zip(problem.graph.variables, problem.states, strict=True)))
+    counted = problem.extractor.code_rows(corpus, [table.observed for table in tables])
+    own = replace(
+        problem, relations=relations, sentence_off=corpus.sentence_off, rows=(*rows, *counted),
+        numbers=NumberColumns(corpus.file, corpus.token_line, {}),
+    )  # fmt: skip
+    return with_counted_places(own, tables, len(rows))
+
+
+class Counts(Protocol):
+    """Expected counts of some data.   places [E]: N.   longest: the most places of a sentence that count.
+
+    status: how inference ended, summed over all passes.
+    """
+
+    places: Ints
+    longest: int
+    status: RunStatus
+
+    def expected(self, weights: Floats, added: Floats) -> Floats:
+        """Those of all weights, then of assignments that count, whose weights are `added`."""
+
+    def close(self) -> None:
+        """Frees what is kept outside memory."""
+
+
+class ShareCounts:
+    """Expected counts of data in memory.   problem: of `with_counted_places`."""
 
     def __init__(self, problem: TrainingProblem, settings: TrainSettings):
-        inference, tables = problem.inference(settings), problem.shares
+        inference = problem.inference(settings)
         if hasattr(inference.settings, "tolerance"):
             sharper = inference.settings.model_copy(update={"tolerance": TOLERANCE})
             inference = replace(inference, settings=sharper)
-        self.texts = [statement_text(table.statement) for table in tables]
-        of_sentences = [_places(problem, number) for number in range(len(tables))]
+        of_sentences = [_places(problem, number) for number in range(len(problem.shares))]
         self.places = np.array([one.sum() for one in of_sentences])
-        bounds = np.array([share_bounds(problem.spec, table.statement) for table in tables])
-        self._least, self._most, self._strength = bounds.T
-        sizes = [int(table.holds.sum()) for table in tables]
-        self._of_weight = np.repeat(np.arange(len(sizes)), sizes)
-        self._step = STEP / max(FEWEST, *(int(one.max()) for one in of_sentences))
+        self.longest = max(int(one.max(initial=0)) for one in of_sentences)
         self._data = problem.bind_for(inference.name)
         self._method = inference.build(self._data)
         self._method.remember()
         self._sums = GradientAccumulator(self._data, problem.workers, self._method.together)
-        self.num_weights, self.status = self._data.num_weights - len(self._of_weight), RunStatus()
+        self.status = RunStatus()
+
+    def expected(self, weights: Floats, added: Floats) -> Floats:
+        """As `Counts` says, [W + C]."""
+        out = Expectations.empty(self._data, approximate=self._method.approximate)
+        potentials = self._data.potentials(np.concatenate([weights, added]))
+        expected = self._sums.expectations(self._method, potentials, out)
+        self.status = self.status + out.summary()
+        return expected
+
+    def close(self) -> None:
+        """Nothing is kept outside memory."""
+
+
+class SharePenalty:
+    """P alone. Where no place counts, the share is 0.   places [E]: N."""
+
+    def __init__(self, spec: ModelSpec, tables: Sequence[ShareTable], counts: Counts):
+        self.texts, self.places = [statement_text(table.statement) for table in tables], counts.places
+        bounds = np.array([share_bounds(spec, table.statement) for table in tables])
+        self._least, self._most, self._strength = bounds.T
+        sizes = [int(table.holds.sum()) for table in tables]
+        self._of_weight = np.repeat(np.arange(len(sizes)), sizes)
+        self._step, self._counts = STEP / max(FEWEST, counts.longest), counts
+
+    @classmethod
+    def of(cls, problem: TrainingProblem, settings: TrainSettings) -> SharePenalty:
+        """On the data of a `counting_problem`.   settings: of the stage."""
+        return cls(problem.spec, problem.shares, ShareCounts(problem, settings))
+
+    @property
+    def status(self) -> RunStatus:
+        return self._counts.status
 
     def shares(self, weights: Floats) -> Floats:
         """r of each expectation, [E]."""
-        counts = self._expected(weights, np.zeros(len(self.places)))[self.num_weights :]
+        counts = self._expected(weights, np.zeros(len(self.places)))[len(weights) :]
         shares: Floats = np.bincount(self._of_weight, counts, len(self.places)) / np.maximum(self.places, 1)
         return shares
 
@@ -104,9 +158,9 @@ class SharePenalty:
         q = np.clip(r, self._least, self._most)
         missed = np.flatnonzero(q != r)
         if not len(missed):
-            return 0.0, np.zeros(self.num_weights)
+            return 0.0, np.zeros(len(weights))
         if not ((r[missed] > 0.0) & (r[missed] < 1.0)).all():
-            return np.inf, np.zeros(self.num_weights)
+            return np.inf, np.zeros(len(weights))
         direction, value = np.zeros(len(r)), 0.0
         for e in missed.tolist():
             direction[e] = self._strength[e] * (r[e] - q[e]) / (r[e] * (1.0 - r[e]))
@@ -114,15 +168,22 @@ class SharePenalty:
             value += self._strength[e] * self.places[e] * sum(a * np.log(a / b) for a, b in both if a > 0.0)
         step = self._step / float(np.abs(direction).max())
         up, down = (self._expected(weights, sign * step * direction) for sign in (1.0, -1.0))
-        return float(value), (up - down)[: self.num_weights] / (2.0 * step)
+        return float(value), (up - down)[: len(weights)] / (2.0 * step)
 
     def _expected(self, weights: Floats, added: Floats) -> Floats:
         """Expected counts of all weights, where `added` [E] is the weight of each place that counts."""
-        out = Expectations.empty(self._data, approximate=self._method.approximate)
-        potentials = self._data.potentials(np.concatenate([weights, added[self._of_weight]]))
-        expected = self._sums.expectations(self._method, potentials, out)
-        self.status = self.status + out.summary()
-        return expected
+        return self._counts.expected(weights, added[self._of_weight])
+
+    def close(self) -> None:
+        """Frees what is kept of the data outside memory."""
+        self._counts.close()
+
+    def refuse_idle(self, file: str) -> None:
+        """DcrfError where no place counts."""
+        if not self.places.all():
+            statement = self.texts[int(np.argmin(self.places))]
+            message = f"no place in `{file}` counts for `{statement}`"
+            raise data_error("cannot-expect", message, help="correct its condition after `when`, or leave it out")
 
     def found(self, weights: Floats) -> list[ExpectedShare]:
         """What the model gives at these weights [W]."""
@@ -155,6 +216,21 @@ class ExpectedLikelihood(SummedCriterion):
         penalty, slope = self._shares.value_and_gradient(weights)
         return value + penalty, gradient + slope
 
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        return self.terms[0].remarks
+
+    def remembered(self) -> dict[str, Any]:
+        return {**super().remembered(), "likelihood": self.terms[0].remembered()}
+
+    def recall(self, saved: Mapping[str, Any]) -> None:
+        super().recall(saved)
+        self.terms[0].recall(saved["likelihood"])
+
+    def close(self) -> None:
+        self.terms[0].close()
+        self._shares.close()
+
     def notes_at(self, weights: Floats) -> tuple[str, ...]:
         return tuple(f"note: {one.words}" for one in self._shares.found(weights))
 
@@ -163,9 +239,6 @@ def with_expected_shares(likelihood: Criterion, problem: TrainingProblem, settin
     """A likelihood with the penalty of the shares that training expects, if any. DcrfError where no place counts."""
     if problem.counting is None:
         return likelihood
-    penalty = SharePenalty(problem.counting, settings)
-    if not penalty.places.all():
-        statement = penalty.texts[int(np.argmin(penalty.places))]
-        message = f"no place in `{problem.counting.numbers.file}` counts for `{statement}`"
-        raise data_error("cannot-expect", message, help="correct its condition after `when`, or leave it out")
+    penalty = SharePenalty.of(problem.counting, settings)
+    penalty.refuse_idle(problem.counting.numbers.file)
     return ExpectedLikelihood(likelihood, penalty)

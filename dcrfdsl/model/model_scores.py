@@ -285,7 +285,7 @@ class ModelScores:
             states=tuple(inside.states[name] for name in inside.graph.variables),
         )  # fmt: skip
         stage = stage_settings(inside.spec, stage_chain(inside.spec, None)[-1].label)
-        return SharePenalty(counting_problem(problem, corpus, rows, relations), stage).found(self.model.weights)
+        return SharePenalty.of(counting_problem(problem, corpus, rows, relations), stage).found(self.model.weights)
 
     def first_score(self, corpus: Corpus, *, threads: int | None = None) -> FirstScore:
         """The first metric of `evaluate`, in the form in which more is better.

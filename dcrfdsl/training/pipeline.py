@@ -312,10 +312,10 @@ def _begun(
 
 
 def _refuse_unlabelled(spec: ModelSpec, corpus: Corpus | CorpusParts, unlabelled: Corpus | None) -> None:
-    """DcrfError where unlabelled data would change nothing, or where shares of data in parts are expected."""
-    if isinstance(corpus, CorpusParts) and spec.expectations:
-        remedy = "train on data in memory: one file without `--memory`, `--cache`, `--workers` and `--cluster`"
-        raise data_error("no-sum-over-parts", "`expect` is about a share of all data, not of parts", help=remedy)
+    """DcrfError where unlabelled data would change nothing, or stands beside data in parts."""
+    if isinstance(corpus, CorpusParts) and unlabelled is not None:
+        remedy = "put its sentences into the data, with labels that are missing"
+        raise data_error("no-sum-over-parts", "unlabelled data cannot stand beside data in parts", help=remedy)
     if unlabelled is not None and not spec.expectations:
         remedy = "add a statement such as `expect LABEL is not O with least = 0.1, most = 0.2`, or leave the data out"
         raise data_error(

@@ -131,7 +131,7 @@ def test_shares_and_covariances(name: str, asked: Asked) -> None:
     case = asking(name, asked)
     problem = problem_of(case)
     assert problem.counting is not None
-    penalty = SharePenalty(problem.counting, settings_with())
+    penalty = SharePenalty.of(problem.counting, settings_with())
     for scale in (0.0, 0.5, 1.5):
         weights = scale * np.random.default_rng(1).normal(size=problem.parameters.num_weights)
         value, gradient = penalty.value_and_gradient(weights)
@@ -174,7 +174,7 @@ def test_messages_are_sharp_enough_for_differences(method: Any) -> None:
     assert problem.counting is not None
     weights = np.random.default_rng(4).normal(size=problem.parameters.num_weights)
     exact, messages = (
-        SharePenalty(problem.counting, settings_with(infer)).value_and_gradient(weights) for infer in (None, method)
+        SharePenalty.of(problem.counting, settings_with(infer)).value_and_gradient(weights) for infer in (None, method)
     )
     assert messages[0] == pytest.approx(exact[0], rel=1e-6)
     np.testing.assert_allclose(messages[1], exact[1], atol=1e-4 * np.abs(exact[1]).max())
@@ -186,7 +186,7 @@ def test_long_sentences_take_smaller_steps() -> None:
     case = Case(f"{text}expect y is P with share = 0.9\n", [[("a", "P"), ("a", "Q")] * 200])
     problem = problem_of(case)
     assert problem.counting is not None
-    penalty = SharePenalty(problem.counting, settings_with())
+    penalty = SharePenalty.of(problem.counting, settings_with())
     weights = np.array([0.0, 0.001, 9.0, 0.0, 0.0, 9.0])[: problem.parameters.num_weights]
     _, gradient = penalty.value_and_gradient(weights)
     numeric = reference.finite_difference(lambda w: penalty.value_and_gradient(w)[0], weights, step=1e-6)

@@ -29,10 +29,15 @@ pytestmark = pytest.mark.long
 TEXT = f"{CHAIN}train likelihood: optimizer = lbfgs(max_iterations = 12)\n"
 
 
-STAGES = {TEXT: (1, 2, 4), f"{CHAIN}train hmsvm\n": (2,), f"{CHAIN}train perceptron\n": (2,)}  # -> workers
+EXPECTED = f"{CHAIN}expect y is O with share = 0.9\ntrain likelihood: optimizer = lbfgs(max_iterations = 5)\n"
+STAGES = {  # -> workers
+    TEXT: (1, 2, 4), EXPECTED: (2,), f"{CHAIN}train hmsvm\n": (2,), f"{CHAIN}train perceptron\n": (2,),
+}  # fmt: skip
 
 
-@pytest.mark.parametrize(("text", "counts"), STAGES.items(), ids=["likelihood", "hmsvm", "perceptron"])
+@pytest.mark.parametrize(
+    ("text", "counts"), STAGES.items(), ids=["likelihood", "expected share", "hmsvm", "perceptron"]
+)
 def test_any_number_of_workers_gives_the_bits_of_one_machine(
     text: str, counts: tuple[int, ...], tmp_path: Path
 ) -> None:

@@ -72,10 +72,36 @@ def test_what_cannot_be_expected_of_data_is_refused(tmp_path: Path) -> None:
         fit(spec, corpus)
     (tmp_path / "data").write_text("a A\nb B\n")
     parts = open_parts([tmp_path / "data"], load_text(BASE + HARD), cache=tmp_path / "parts")
-    with pytest.raises(DcrfError, match="no-sum-over-parts"):
-        fit(load_text(BASE + HARD), parts)
+    with pytest.raises(DcrfError, match=r"no-sum-over-parts.*unlabelled"):
+        fit(load_text(BASE + HARD), parts, unlabelled=words)
     with pytest.raises(TypeError, match="unlabelled"):
         fit(spec, corpus, unlabelled="words.txt")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        "", "expect y is B when word is c or word is d with most = 0.3\n", "latent h in 2\nclique y, h: word\n",
+        "forbid y is B and word is d\nview same = y is A\nclique same[-1], y\n",
+    ],
+    ids=["chain", "two", "latent", "rule"],
+)  # fmt: skip
+def test_data_in_parts_has_the_shares_of_the_whole(more: str, tmp_path: Path) -> None:
+    resolved = load_text(BASE + more + HARD + "train likelihood: optimizer = lbfgs(tolerance = 1e-8)\n")
+    rows = [*LABELLED, *([(w, "?") for (w,) in one] for one in WORDS)]
+    (tmp_path / "data").write_text("\n".join("".join(f"{w} {y}\n" for w, y in one) for one in rows))
+    corpus = corpus_from_rows(rows, resolved.require().data)
+    parts = open_parts(tmp_path / "data", resolved, cache=tmp_path / "parts", part_tokens=2)
+    assert len(parts.parts) > 2
+    whole, found = fit(resolved, corpus), fit(resolved, parts)
+    assert found.record.objective == pytest.approx(whole.record.objective, rel=1e-7)
+    np.testing.assert_allclose(found.weights, whole.weights, atol=1e-3)
+    assert [one.share for one in found.scores.expected_shares(corpus)] == pytest.approx(
+        [one.share for one in whole.scores.expected_shares(corpus)], abs=1e-4
+    )
+    assert [one.partition(": the")[0] for one in found.record.notes] == [
+        one.partition(": the")[0] for one in whole.record.notes
+    ]
 
 
 def test_a_resumed_training_wants_the_same_unlabelled_data(tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ from pathlib import Path
 import numpy as np
 
 from ... import data, features
-from ...criteria import FeatureMoments, add_moments, moments_of_rows
+from ...criteria import FeatureMoments, add_moments, moments_of_rows, share_tables
 from ...foundation import DcrfError, Ints, data_error
 from ...graph import ModelGraph, Parameters, join_parameters, learn_parameters
 from ...model import TrainedModel, TrainingRecord, gold_of
@@ -123,6 +123,7 @@ def compile_part(shared: Compiling, number: int, _: object = None) -> Parameters
     parameters, counts = learn_parameters(
         spec.cliques, shared.graph, rows, num_features, gold, corpus.sentence_off, relations
     )
+    rows = (*rows, *shared.extractor.code_rows(corpus, [table.observed for table in share_tables(spec, states)]))
     compiled = CompiledPart(
         corpus.file, corpus.sentence_off, corpus.token_line, rows, relations, gold, parameters, counts,
         dict(number_columns(corpus).columns),

@@ -28,7 +28,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...criteria import CRITERIA, Criterion, NumberColumns, TrainingProblem
+from ...criteria import CRITERIA, Criterion, NumberColumns, ShareCounts, TrainingProblem
 from ...data import Corpus, raise_if_any
 from ...foundation import WRITING, Floats, clear_os_errors
 from ...graph import placed_counts
@@ -39,6 +39,7 @@ from ...semantics import NoPrior, TrainSettings
 from .part_files import CompiledPart, read_compiled
 from .part_runners import task_workers
 
+SHARES = "expected shares"  # in place of a criterion
 LEAST_BYTES = 1 << 14  # of an array that is mapped; smaller ones are copied
 
 
@@ -100,7 +101,7 @@ class MappedCriterionCache:
     def __contains__(self, number: int) -> bool:
         return number in self._parts
 
-    def add(self, number: int, criterion: Criterion) -> bool:
+    def add(self, number: int, criterion: Criterion | ShareCounts) -> bool:
         """Stores the criterion of a part; False if it holds something that cannot be stored."""
         out, buffers = io.BytesIO(), list[pickle.PickleBuffer]()
 
@@ -132,15 +133,14 @@ class MappedCriterionCache:
             self._stored[digest] = start, size  # only now: another thread may map it at once
             return start, size
 
-    def open(self, number: int) -> Criterion:
+    def open(self, number: int) -> Any:
         """The criterion of a part, whose large arrays lie in the file. What is written to them is forgotten."""
         code, places = self._parts[number]
         buffers = [
             memoryview(mmap.mmap(self._file.fileno(), size, access=mmap.ACCESS_COPY, offset=start))
             for start, size in places
         ]
-        criterion: Criterion = _Unpickler(code, self._shared, buffers).load()
-        return criterion
+        return _Unpickler(code, self._shared, buffers).load()
 
     def close(self) -> None:
         """Frees the space on disk."""
@@ -155,9 +155,9 @@ MOST_STAGES = 8  # whose layouts a worker of a cluster keeps: those of clients t
 class StageTerms:
     """What the terms of a stage share.
 
-    key: of the stage in this training.   method: the criterion.   folder: for layouts; None: that of temporary files.
-    paths: of the compiled parts.   firsts: the number of the first sentence of each.   problem: without data.
-    threads: for one part; 0: as the process decides.
+    key: of the stage in this training.   method: the criterion, or `SHARES`.   folder: for layouts; None: that of
+    temporary files.   paths: of the compiled parts.   firsts: the number of the first sentence of each.
+    problem: without data.   threads: for one part; 0: as the process decides.
     """
 
     key: str
@@ -197,18 +197,22 @@ class PartSum(NamedTuple):
 
 
 def problem_of_part(shared: StageTerms, part: CompiledPart, number: int) -> TrainingProblem:
-    """Part `number` as criteria take it."""
+    """Part `number` as criteria take it; the rows of expected shares, the last ones, are for `SHARES` alone."""
+    problem, counts = shared.problem, np.zeros(0)
+    own = len(part.rows) - len(problem.spec.expectations)
+    if shared.method != SHARES:
+        counts = placed_counts(problem.parameters, part.parameters, part.counts)
     return replace(
-        shared.problem, rows=part.rows, relations=part.relations, sentence_off=part.sentence_off, gold=part.gold,
-        counts=placed_counts(shared.problem.parameters, part.parameters, part.counts),
-        workers=task_workers(shared.threads), first_sentence=shared.firsts[number],
+        problem, rows=part.rows if shared.method == SHARES else part.rows[:own], relations=part.relations,
+        sentence_off=part.sentence_off, gold=part.gold, counts=counts, workers=task_workers(shared.threads),
+        first_sentence=shared.firsts[number],
         numbers=NumberColumns(part.file, part.token_line, part.numbers, whole=False),
     )  # fmt: skip
 
 
 def term_of_part(shared: StageTerms, number: int, point: Point) -> PartSum:
     """The term of a part. DcrfError where no labelling agrees with the constraints and the known labels."""
-    criterion = open_term(shared, number)
+    criterion: Criterion = open_term(shared, number)
     for _ in range(point.sharpened):
         criterion.tighten_tolerance()
     value, gradient = criterion.value_and_gradient(np.asarray(point.weights))
@@ -227,18 +231,23 @@ _LAYOUTS: OrderedDict[str, MappedCriterionCache] = OrderedDict()  # of this proc
 _LOCK = Lock()
 
 
-def open_term(shared: StageTerms, number: int) -> Criterion:
-    """The term of a part as a criterion, of which this process forgets what an evaluation changes."""
+def open_term(shared: StageTerms, number: int) -> Any:
+    """The term of a part, of which this process forgets what an evaluation changes."""
     layouts = _layouts(shared)
     if number not in layouts:
         part = read_compiled(shared.paths[number])
-        criterion = CRITERIA[shared.method](problem_of_part(shared, part, number), shared.without_prior)
-        corpus = Corpus(part.file, part.sentence_off, {}, part.token_line)
-        raise_if_any(impossible_gold(corpus, criterion.contradictions()))
+        problem = problem_of_part(shared, part, number)
+        criterion: Criterion | ShareCounts
+        if shared.method == SHARES:
+            criterion = ShareCounts(problem, shared.without_prior)
+        else:
+            criterion = CRITERIA[shared.method](problem, shared.without_prior)
+            corpus = Corpus(part.file, part.sentence_off, {}, part.token_line)
+            raise_if_any(impossible_gold(corpus, criterion.contradictions()))
         layouts.hidden[number] = bool(part.gold.open_sentences(part.sentence_off).any())
         if not layouts.add(number, criterion):
             return criterion
-        del part, criterion
+        del part, criterion, problem
     return layouts.open(number)
 
 

@@ -19,7 +19,15 @@ from typing import Any
 import numpy as np
 
 from ... import semantics
-from ...criteria import FeatureMoments, TrainingProblem, number_features
+from ...criteria import (
+    Criterion,
+    ExpectedLikelihood,
+    FeatureMoments,
+    SharePenalty,
+    TrainingProblem,
+    number_features,
+    share_tables,
+)
 from ...features import RegisteredFeature
 from ...foundation import data_error, memory_in_use
 from ...graph import Gold
@@ -28,6 +36,7 @@ from ...model import TrainedModel
 from .corpus_parts import CorpusParts
 from .part_learning import LearnedParts, Numbers, join_moments, learn_parts, moments_of_part
 from .part_runners import InTurn, PartRunner, part_runner, require_shared, ship_functions
+from .part_shares import PartedCounts
 from .part_terms import StageTerms
 from .summed_criteria import SummedCriterion, SummedMargins, SummedPerceptron
 
@@ -86,7 +95,7 @@ class PartedProblem(TrainingProblem):
     runner: PartRunner
     fits: Callable[[str], None]
 
-    def summed(self, settings: semantics.TrainSettings[Any]) -> SummedCriterion:
+    def summed(self, settings: semantics.TrainSettings[Any]) -> Criterion:
         """The criterion of a stage. DcrfError where it is no sum over sentences."""
         refuse_unsummed(self.stage, settings)
         paths, threads, method = self.learned.paths, self.runner.threads, settings.criterion.method
@@ -96,7 +105,13 @@ class PartedProblem(TrainingProblem):
         key, firsts = secrets.token_hex(8), self.learned.firsts
         terms = StageTerms(key, folder, paths, firsts, bare, method, settings, threads)
         summed = BY_PARTS.get(method, SummedCriterion)
-        return summed(terms, self.runner, self.workers, self.fits, self.extractor)
+        criterion = summed(terms, self.runner, self.workers, self.fits, self.extractor)
+        tables = share_tables(self.spec, dict(zip(self.graph.variables, self.states, strict=True)))
+        if not tables or method != "likelihood":
+            return criterion
+        penalty = SharePenalty(self.spec, tables, PartedCounts(terms, tables, self.runner))
+        penalty.refuse_idle("the data")
+        return ExpectedLikelihood(criterion, penalty)
 
     def feature_moments(self) -> dict[int, FeatureMoments]:
         """The moments of the features that are numbers, over all parts, by feature set."""

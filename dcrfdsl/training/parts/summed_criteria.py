@@ -27,7 +27,7 @@ from ...foundation import Floats, data_error
 from ...inference import RunStatus, Workers
 from ...kernels.optimization import Cuts
 from ...optimizers import MarginProblem, PartedPasses, PassOfPart, PerceptronSchedule, concatenate_cuts, perceptron_pass
-from ...semantics import TrainSettings
+from ...semantics import LikelihoodSettings, TrainSettings
 from .part_files import read_compiled
 from .part_runners import PartRunner
 from .part_terms import PartSum, Point, StageTerms, add_terms, forget_terms, open_term, problem_of_part, term_of_part
@@ -83,7 +83,8 @@ class SummedCriterion(Criterion):
         """Where training begins; `mce` begins at 0 with a small step down the likelihood of all parts."""
         if self._terms.method != "mce" or weights.any():
             return weights
-        likelihood = replace(self._terms, key=secrets.token_hex(8), method="likelihood")
+        settings = self._terms.settings.model_copy(update={"criterion": LikelihoodSettings()})
+        likelihood = replace(self._terms, key=secrets.token_hex(8), method="likelihood", settings=settings)
         downhill = self._total(likelihood, weights).gradient
         self._runner.everywhere(forget_terms, likelihood.key)
         return self.downhill_from_zero(downhill)
