@@ -39,7 +39,7 @@ def random_rows(spec: ModelSpec, lengths: list[int], seed: int, words: list[str]
         "float": lambda column: round(float(draw.normal()), 2),
         "int": lambda column: int(draw.integers(4)),
         "vector": lambda column: draw.normal(size=column.type.size).tolist(),
-        "scores": lambda column: draw.normal(size=3).tolist(),  # no feature reads them
+        "scores": lambda column: draw.normal(size=column.type.size or 3).tolist(),  # no feature reads them
     }
     return [
         [{column.name: values[column.type.name](column) for column in spec.data.columns} for _ in range(length)]

@@ -252,7 +252,7 @@ def test_bad_choices_are_refused(trained, tmp_path, wrong, slug):
 def test_without_the_library_it_says_what_to_install(trained, tmp_path, monkeypatch):
     model, corpus = trained
     monkeypatch.setitem(sys.modules, "jinja2", None)
-    with pytest.raises(DcrfError, match=r"pip install 'dcrfdsl\[report\]'"):
+    with pytest.raises(DcrfError, match=r"pip install -e '\.\[report\]'"):
         model.report(corpus, tmp_path / "a.html")
 
 
