@@ -73,6 +73,7 @@ from .nodes import (
 )
 from .parser import MAX_CHARACTERS as MAX_CHARACTERS, parse as parse, parse_partial as parse_partial
 from .resources import resource_path as resource_path
+from .rule_statements import Constraint as Constraint, Expectation as Expectation, Once as Once, Runs as Runs
 from .split import split_statements as split_statements
 from .statement_base import AS_NAME as AS_NAME, Part as Part, Statement as Statement
 from .statement_options import (
@@ -90,11 +91,9 @@ from .statements import (
     SHAPES as SHAPES,
     STATEMENTS as STATEMENTS,
     CliqueSpec as CliqueSpec,
-    Constraint as Constraint,
     Declaration as Declaration,
     Declarations as Declarations,
     Evaluate as Evaluate,
-    Expectation as Expectation,
     FeatureGroup as FeatureGroup,
     Label as Label,
     Latent as Latent,
@@ -102,9 +101,7 @@ from .statements import (
     Lexicon as Lexicon,
     Memory as Memory,
     Method as Method,
-    Once as Once,
     Piece as Piece,
-    Runs as Runs,
     Stage as Stage,
     Template as Template,
     Use as Use,

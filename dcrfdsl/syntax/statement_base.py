@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, TypeAlias
 from ..foundation import Diagnostic, Label, Span
 from . import nodes
 from .nodes import Node, Reference, Setting, Value
-from .statement_options import Option, read_options
+from .statement_options import Option, count, read_options
 
 MAX_STATES = 10_000  # of one variable: a table over two of them has 10⁸ entries
 
@@ -267,3 +267,13 @@ def all_options() -> dict[str, tuple[str, ...]]:
 def is_plain(value: Value) -> bool:
     """Whether a value is a name without an index."""
     return isinstance(value, Reference) and isinstance(value.place, nodes.Here) and not value.place.is_written
+
+
+def read_limits(reading: Reading, names: Sequence[str]) -> dict[str, Any]:
+    """The whole numbers, or names of constants, among the parts of these names."""
+    written = [(name, value) for name in names if (value := reading.parts.get(name)) is not None]
+    settings = tuple(Setting(key=(name,), value=value).at(value.span, key=value.span) for name, value in written)
+    limits, places, problems = read_options(settings, dict.fromkeys(names, count), reading.keyword, all_options())
+    reading.places.update(places)
+    reading.problems.extend(problems)
+    return limits

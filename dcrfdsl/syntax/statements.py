@@ -1,12 +1,13 @@
 """The statements of the language, a class each: its parts, its options with their meaning, and how it is read.
 
-A statement is added here, with a line in `STATEMENTS` and one in `Declarations`. Not here: what all statements have
-(`statement_base`), the nodes inside (`nodes`), the meaning of names (`semantics`).
+A statement is added here, with a line in `STATEMENTS` and one in `Declarations`. Not here: rules, whose parts are
+conditions or bounds (`rule_statements`), data (`data_statement`), what all statements have (`statement_base`), the
+nodes inside (`nodes`), the meaning of names (`semantics`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import field
 from typing import Any, Literal, Self, TypeAlias
 
@@ -14,6 +15,7 @@ from ..foundation import Span, did_you_mean
 from . import nodes
 from .data_statement import DataSpec
 from .nodes import CallSpec, Condition, Domain, Feature, Node, Reference, Site
+from .rule_statements import Constraint as Constraint, Expectation as Expectation, Once as Once, Runs as Runs
 from .statement_base import (
     AS_NAME,
     NAME,
@@ -23,11 +25,11 @@ from .statement_base import (
     Reading,
     Shapes,
     Statement,
-    all_options,
     option_value,
+    read_limits,
     scheme_call,
 )
-from .statement_options import Option, amount, choice, count, count_or_none, read_options, state, types, yes_no
+from .statement_options import Option, choice, count, count_or_none, state, types, yes_no
 
 LEARNED = nodes.Learned()
 
@@ -339,7 +341,7 @@ class CliqueSpec(Statement):
     def read(cls, reading: Reading) -> Self:
         options = cls.read_options(reading)
         if reading.keyword == "segment":
-            limits = {"up_to": 1} | _read_limits(reading, ("least", "up_to"))
+            limits = {"up_to": 1} | read_limits(reading, ("least", "up_to"))
             place = reading.places["variable"]
             site = Site(variable=reading.parts["variable"], place=nodes.HERE)
             options |= {**limits, "sites": (site.at(_span(place), variable=place),)}
@@ -394,16 +396,6 @@ class CliqueSpec(Statement):
         return Layout(block=True, above=("where", "with"))
 
 
-def _read_limits(reading: Reading, names: Sequence[str]) -> dict[str, Any]:
-    """The whole numbers, or names of constants, among the parts of these names."""
-    written = [(name, value) for name in names if (value := reading.parts.get(name)) is not None]
-    settings = tuple(nodes.Setting(key=(name,), value=value).at(value.span, key=value.span) for name, value in written)
-    limits, places, problems = read_options(settings, dict.fromkeys(names, count), reading.keyword, all_options())
-    reading.places.update(places)
-    reading.problems.extend(problems)
-    return limits
-
-
 def _span(place: Span | tuple[Span, ...]) -> Span:
     return place if isinstance(place, Span) else place[0]
 
@@ -423,121 +415,6 @@ class Piece(Statement, kind="piece"):
     name: str
     over: tuple[Site, ...]
     members: tuple[nodes.Member, ...]
-    doc: tuple[str, ...] = ()
-
-
-def _cost(example: str) -> Option:
-    return Option(
-        amount, "number", "none: nothing breaks the rule",
-        "each place where the rule is broken lowers the score by this number, and nothing is impossible; a negative "
-        "number raises it",
-        example,
-    )  # fmt: skip
-
-
-class Constraint(Statement, kind="constraint"):
-    """`forbid condition [when …]`, or `require condition [when …]`; with a `cost` it is no law but a price."""
-
-    shapes = dict.fromkeys(("forbid", "require"), (Part("condition"), Part("when", "when"), AS_NAME, OPTIONS))
-    section, word, space = "constraints", "constraint", "part"
-    with_options = {
-        "forbid": {"cost": _cost("forbid chunk is B-VP and chunk[-1] is O with cost = 0.5")},
-        "require": {"cost": _cost("require chunk is O when pos is SYM with cost = 2")},
-    }
-
-    action: Literal["forbid", "require"]
-    condition: Condition
-    when: Condition | None = None
-    name: str | None = None
-    cost: float | Reference | None = None
-    doc: tuple[str, ...] = ()
-
-    @classmethod
-    def read(cls, reading: Reading) -> Self:
-        parts = {name: part for name, part in reading.parts.items() if name != "with"}
-        return cls(action=reading.keyword, **parts, **cls.read_options(reading))  # type: ignore[arg-type]
-
-    @property
-    def keyword(self) -> str:
-        return self.action
-
-
-class Once(Statement, kind="once"):
-    """`once label [except {…}]`: each type of its segments, or state, at most once a sequence, but those in `free`."""
-
-    shapes = {"once": (Part("label", form="word"), Part("free", "except", "states"), AS_NAME)}
-    section, word, space = "onces", "constraint", "part"
-
-    label: str
-    free: tuple[str, ...] = ()
-    name: str | None = None
-    doc: tuple[str, ...] = ()
-
-
-class Runs(Statement, kind="runs"):
-    """`runs of label [is state] [from least] [up to most]`: the length of each longest run of a state, or segment."""
-
-    shapes = {
-        "runs": (
-            Part("variable", "of", "word"), Part("state", "is", "state"), Part("least", "from"),
-            Part("most", "up to"), AS_NAME, OPTIONS,
-        ),
-    }  # fmt: skip
-    section, word, space = "runs", "constraint", "part"
-    with_options = {
-        "runs": {
-            "ends": Option(
-                choice("cut", "whole"), "`cut`, `whole`", "whole for segments, else cut",
-                "`cut`: the first and the last run of a sequence may be shorter, since a recording began and ended "
-                "within them. `whole`: they have the least length too",
-                "runs of chunk from 2 with ends = cut",
-            ),
-        },
-    }  # fmt: skip
-
-    variable: str
-    state: str | None = None
-    least: int | Reference = 1
-    most: int | Reference | None = None
-    name: str | None = None
-    ends: Literal["cut", "whole"] | None = None
-    doc: tuple[str, ...] = ()
-
-    @classmethod
-    def read(cls, reading: Reading) -> Self:
-        parts = {name: part for name in ("variable", "state", "name") if (part := reading.parts.get(name)) is not None}
-        return cls(**parts, **_read_limits(reading, ("least", "most")), **cls.read_options(reading))
-
-    def plain_parts(self, *, every_option: bool = False) -> dict[str, Any]:
-        limits = {"least": None if self.least == 1 and self.most is not None else self.least, "most": self.most}
-        written = {name: option_value(one) for name, one in limits.items() if one is not None}
-        parts = super().plain_parts(every_option=every_option)
-        return {name: part for name, part in parts.items() if name not in limits} | written
-
-
-class Expectation(Statement, kind="expectation"):
-    """`expect condition [when …]`: at what share of the places where `when` holds the condition should hold."""
-
-    shapes = {"expect": (Part("condition"), Part("when", "when"), AS_NAME, OPTIONS)}
-    section, word, space, action = "expectations", "expectation", "part", "expect"
-    with_options = {
-        "expect": {
-            "share": Option(amount, "number", "none", "the expected share", "expect chunk is O with share = 0.3"),
-            "least": Option(amount, "number", "0", "the least free share", "expect chunk is O with least = 0.3"),
-            "most": Option(amount, "number", "1", "the largest free share", "expect chunk is O with most = 0.6"),
-            "strength": Option(
-                amount, "number", "1", "the factor of the penalty", "expect chunk is O with share = 0.3, strength = 10"
-            ),
-        }
-    }  # fmt: skip
-
-    condition: Condition
-    when: Condition | None = None
-    name: str | None = None
-    share: float | Reference | None = None
-    least: float | Reference = 0.0
-    most: float | Reference = 1.0
-    strength: float | Reference = 1.0
     doc: tuple[str, ...] = ()
 
 
