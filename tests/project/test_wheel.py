@@ -57,7 +57,8 @@ def test_wheel_ships_grammar_and_templates(wheel: Path) -> None:
 def test_installed_package_uses_its_own_grammar_and_templates(installed: Path, tmp_path: Path) -> None:
     place = call(installed / "python", "-c", "import dcrfdsl; print(dcrfdsl.__file__)", cwd=tmp_path)
     assert place.startswith(str(installed.parent))
-    names = [line.split()[0] for line in call(installed / "dcrfdsl", "new", cwd=tmp_path).splitlines()]
+    listed = call(installed / "dcrfdsl", "new", cwd=tmp_path).splitlines()
+    names = [line.split()[0] for line in listed if line.startswith("  ")]
     assert sorted(names) == sorted(path.stem for path in (ROOT / "templates").glob("*.dcrf"))
     call(installed / "dcrfdsl", "new", "linear_chain", "-o", "mine.dcrf", cwd=tmp_path)
     call(installed / "dcrfdsl", "check", "mine.dcrf", cwd=tmp_path)

@@ -228,14 +228,17 @@ def exact_decoding(context: Context) -> Iterator[Diagnostic]:
     """`slack = labelling` lists labellings, and costs of segments follow these, by exact inference. Iterative scaling
     has no scores without weights, as costs are.
     """
+    segmental: dict[int, list[str]] = {}  # the settings that cost segments, by stage
+    for one, key, cost in _costs(context):
+        if isinstance(cost, settings.SegmentsLoss) and key not in segmental.setdefault(id(one), []):
+            segmental[id(one)].append(key)
     for stage in stage_views(context):
         criterion = stage.settings.criterion
         method, at = stage.inference
         asked = []
         if isinstance(criterion, settings.HmsvmSettings) and criterion.slack == "labelling":
             asked.append(("slack", "`slack = labelling` lists the best labellings", "`slack = sequence`"))
-        keys = {key for one, key, cost in _costs(context) if one is stage and isinstance(cost, settings.SegmentsLoss)}
-        for key in keys:
+        for key in segmental.get(id(stage), ()):
             asked.append((key, f"`{key} = segments` follows segments from end to end", f"`{key} = hamming`"))
         for key, what, remedy in asked if method in settings.INFERENCE and method not in EXACT else ():
             message = f"{what}, which `exact` does and `{method}` does not"
