@@ -118,7 +118,7 @@ def refuse_mixture(problem: TrainingProblem, variables: int) -> None:
         name = graph.variables[int(np.flatnonzero(unknown[:, token])[0])]
         message = f"`{name}` is not known at a token of a sentence in which labels have distributions"
         remedy = "give a distribution there too, or none in this sentence; `train marginal` takes both"
-        refuse(problem, token, "soft-labels", message, remedy)
+        refuse_token(problem, token, "soft-labels", message, remedy)
 
 
 def soft_layers(
@@ -158,10 +158,10 @@ def soft_layers(
 def refuse_impossible(problem: TrainingProblem, token: int) -> NoReturn:
     """DcrfError about a token at or after which constraints leave nothing of the distributions of a sentence."""
     message = "the constraints exclude all states to which the distributions of labels give a probability"
-    refuse(problem, token, "broken-constraint", message, "correct the data, or relax the `forbid` or `require`")
+    refuse_token(problem, token, "broken-constraint", message, "correct the data, or relax the `forbid` or `require`")
 
 
-def refuse(problem: TrainingProblem, token: int, slug: str, message: str, remedy: str) -> NoReturn:
+def refuse_token(problem: TrainingProblem, token: int, slug: str, message: str, remedy: str) -> NoReturn:
     """DcrfError about a token, with its line."""
     line = problem.numbers.token_line[token : token + 1].tolist()
     raise data_error(

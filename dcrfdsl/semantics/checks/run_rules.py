@@ -13,8 +13,10 @@ from ...syntax import Label, Runs
 from ..schema import segment_classes, whole_number
 from .context import LABEL_KINDS, At, Context, Rule, a, listed
 from .name_rules import unknown_names
-from .segment_rules import LONGEST, RUNS, ambiguous_segments
+from .segment_rules import LONGEST, ambiguous_segments
 from .term_reader import UnknownName
+
+SLUG = "cannot-bound-runs"
 
 
 def bounded_runs(context: Context) -> Iterator[Diagnostic]:
@@ -29,22 +31,22 @@ def bounded_runs(context: Context) -> Iterator[Diagnostic]:
             continue
         if found is None:
             message = f"`{name}` is {a(context.declared[name][-1].kind)}, and runs are those of a label"
-            yield context.complaint(RUNS, message, at, "no label", "name a label")
+            yield context.complaint(SLUG, message, at, "no label", "name a label")
             continue
         others, variable = [(found.place, "declared here")], found.entry
         assert isinstance(variable, Label)
         if variable.per == "sentence":
             message = f"`{name}` is of the whole sentence, and runs are of tokens"
-            yield context.complaint(RUNS, message, at, "of the sentence", "leave it out", others)
+            yield context.complaint(SLUG, message, at, "of the sentence", "leave it out", others)
         if name in weighed:
             remedy = f"write `segment {name} from A up to B` in place of both"
             there: list[tuple[At, str]] = [(weighed[name], "its segments have bounds here")]
-            yield context.complaint(RUNS, f"`{name}` has a `segment` statement", at, "bounded twice", remedy, there)
-        yield from ambiguous_segments(context, variable, one, RUNS)
+            yield context.complaint(SLUG, f"`{name}` has a `segment` statement", at, "bounded twice", remedy, there)
+        yield from ambiguous_segments(context, variable, one, SLUG)
         if (name, one.state) in before:
             message = f"these runs of `{name}` have bounds already"
             there = [(before[name, one.state], "first said here")]
-            yield context.complaint(RUNS, message, one, "again", "join them: `from A up to B`", there)
+            yield context.complaint(SLUG, message, one, "again", "join them: `from A up to B`", there)
         before[name, one.state] = one
         states = context.states(name)
         kinds = [] if states is None else [kind.name for kind in segment_classes(variable.domain, states) if kind.name]

@@ -32,7 +32,7 @@ from .term_reader import TermReader, TermType
 LONGEST = 1000  # tokens of a segment; candidates of more would fill the memory
 SEGMENT_CRITERIA = ("likelihood", "perceptron", "hmsvm", "mce", "marginal", "exponential", "adaboost")
 SEGMENT_OPTIMIZERS = ("auto", "lbfgs", "owlqn", "proximal", "cg", "quickprop", "sgd")  # of the likelihood
-SEGMENT, RUNS = "cannot-segment", "cannot-bound-runs"
+SEGMENT = "cannot-segment"
 
 
 class SegmentTermReader(TermReader):
@@ -131,7 +131,7 @@ def segment_training(context: Context) -> Iterator[Diagnostic]:
     first = segments or next(iter(context.spec.runs), None)
     if first is None:
         return
-    slug = SEGMENT if segments else RUNS
+    slug = SEGMENT if segments else "cannot-bound-runs"
     others = [(first.place_of("keyword"), "over segments" if segments else "over runs")]
     yield from _not_local(context, slug, "`local` decodes by pieces, which have no segments", others)
     for stage in stage_views(context):
