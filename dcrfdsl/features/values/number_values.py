@@ -85,7 +85,8 @@ class NumberMoments(NamedTuple):
         spread = math.sqrt(squares / max(n, 1.0))
         shift, unit = (mean, spread) if term.function == "standardize" else (0.0, self.largest)
         if not math.isfinite(shift) or not math.isfinite(unit):
-            raise data_error("bad-value", f"the numbers of `{term_text(term)}` are too large to be brought to scale")
+            message = f"the numbers of `{term_text(term)}` are too large to be brought to scale"
+            raise data_error("bad-value", message, help="divide the numbers of the column by a power of ten")
         return shift, unit or 1.0
 
 
