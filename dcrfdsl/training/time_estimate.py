@@ -32,7 +32,8 @@ from .stage import Observers
 
 TOKENS = 3_000  # of the sample, about …
 SENTENCES = 20  # … but at least this many sentences, unless they take long
-LONGEST = 3.0  # seconds of a stage on the sample, after which no iteration follows
+LONGEST = 3.0  # seconds of a stage on the sample, after which no iteration follows …
+EARLY, PATIENT = 30, 10.0  # … but while these iterations are not seen, these seconds: at first gradients fall faster
 EVALUATION = 0.5  # seconds that an evaluation of the sample may take by the cost of its graph
 BEYOND = ("out-of-memory", "too-wide", "too-large")  # errors that all data would end in too
 GROWTH = 0.27  # iterations grow with the data's size to this power
@@ -180,7 +181,7 @@ class _Watch:
         ends = self.ends[self.stage]
         if self.start > 1:
             return True
-        enough = len(ends) > 2 and ends[-1] - ends[1] > LONGEST
+        enough = len(ends) > 2 and ends[-1] - ends[1] > (LONGEST if len(ends) > EARLY else PATIENT)
         if enough:
             self.stopped.add(self.stage)
         return enough
@@ -204,7 +205,10 @@ def _expected(
     if count is None or seen < 1:
         return _Steps(pace, low, high, UNTRIED)
     most = getattr(settings.optimizer, "max_iterations", math.inf)
-    wanted = min(max(count, seen) * size**GROWTH, most)
+    wanted = max(count, seen) * size**GROWTH
+    if stage in watch.stopped and seen < EARLY:
+        wanted = max(wanted, _usual(settings)[1])
+    wanted = min(wanted, most)
     return _Steps(pace, wanted, wanted, GUESSED if stage in watch.stopped else COUNTED)
 
 
