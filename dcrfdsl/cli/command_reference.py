@@ -202,6 +202,11 @@ OPTION_EXAMPLES: Mapping[str, tuple[str, ...]] = {
         "dcrfdsl tag shapes.model test.txt --features shapes.py",
         "dcrfdsl tag upos.model gold.conllu --apart > tagged.conllu",
     ),
+    "suggest": (
+        "dcrfdsl suggest chunk.model test.txt --diversity 0 --longest 100 --threads 2 --quiet",
+        "dcrfdsl suggest names.model names.txt --by margin --label-studio -o tasks.json",
+        "dcrfdsl suggest shapes.model test.txt --features shapes.py",
+    ),
     "eval": (
         "dcrfdsl eval boosted.model test.txt --rounds 3",
         "dcrfdsl eval shapes.model test.txt --features shapes.py --quiet",

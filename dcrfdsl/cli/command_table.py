@@ -16,8 +16,8 @@ _MODULES = {
 }  # fmt: skip
 _FUNCTIONS = {"eval": "evaluate"}  # `eval` is a word of Python
 _NAMES = (
-    "demo", "new", "convert", "check", "explain", "fmt", "train", "cv", "tag", "eval", "compare", "report", "show",
-    "why", "probability", "calibrate", "export", "unroll", "infer", "schema", "lsp",
+    "demo", "new", "convert", "check", "explain", "fmt", "train", "cv", "tag", "suggest", "eval", "compare", "report",
+    "show", "why", "probability", "calibrate", "export", "unroll", "infer", "schema", "lsp",
 )  # fmt: skip
 
 

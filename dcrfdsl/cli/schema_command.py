@@ -173,6 +173,7 @@ _TAG = _object(
     },
     file=TEXT, line=COUNT, sentence=FROM_ONE, labels=_by_name(_list(TEXT)),
 )  # fmt: skip
+_SUGGEST = _object(rank=FROM_ONE, file=TEXT, line=COUNT, sentence=FROM_ONE, tokens=FROM_ONE, score=NUMBER, exact=FLAG)
 _CONTRIBUTION = _object(
     clique=TEXT, sites=_SITES, feature=TEXT, value=NUMBER, states=_list(_list(TEXT), 2), weights=_list(NUMBER, 2),
     score=NUMBER,
@@ -209,6 +210,7 @@ SCHEMAS: Mapping[str, tuple[str, Schema | Callable[[], Schema]]] = {
     "train": ("a line of `train --json`: an iteration, a trial, or the summary at the end", _TRAIN),
     "cv": ("`cv --json`", _CV),
     "tag": ("a line of `tag --json`: a labelling of a sentence", _TAG),
+    "suggest": ("a line of `suggest --json`: a sentence, best first", _SUGGEST),
     "eval": ("`eval --json`", _EVAL),
     "compare": ("`compare --json`", _COMPARE),
     "show": ("a line of `show --json`: a weight, or with `--path` a round", _one_of(weight=_WEIGHT, round=_ROUND)),

@@ -17,6 +17,7 @@ from .formats import (
     Emitter as Emitter,
     Export as Export,
     LeftOut as LeftOut,
+    as_task as as_task,
     data_format as data_format,
     format_of_suffix as format_of_suffix,
     written_formats as written_formats,

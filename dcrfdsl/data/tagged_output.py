@@ -84,8 +84,11 @@ class TaggedOutput:
         return self._tagger.notes()
 
 
-def repeated(chunk: Chunk, copies: Sequence[int]) -> Chunk:
-    """The chunk with sentence s repeated `copies[s]` times. Its corpus has no columns: it is only written, not read."""
+def repeated(chunk: Chunk, copies: Sequence[int], *, alone: bool = False) -> Chunk:
+    """The chunk with sentence s repeated `copies[s]` times. Its corpus has no columns: it is only written, not read.
+
+    alone: without the lines between sentences, and with an end that another sentence can follow.
+    """
     if chunk.block.rows is not None:
         return _repeated_rows(chunk, copies)
     lines = chunk.block.text.decode().split("\n")
@@ -97,14 +100,14 @@ def repeated(chunk: Chunk, copies: Sequence[int]) -> Chunk:
     done = 0
     for first, last, many in zip(off[:-1], off[1:], copies, strict=True):
         start, end = sentences.span(lines, done, line_of[first], line_of[last - 1])
-        out += lines[done:start]
+        out += [] if alone else lines[done:start]
         for copy in range(many):
             places += [len(out) + n - start for n in line_of[first:last]]
             out += lines[start:end]
-            if copy < many - 1:
+            if copy < many - 1 or alone:
                 sentences.part(out)
         done = end
-    out += lines[done:]
+    out += [""] if alone else lines[done:]
     text = "\n".join(out).encode()
     first_line = chunk.block.first_line
     lined = None if chunk.block.lines is None else range(first_line, first_line + len(out))

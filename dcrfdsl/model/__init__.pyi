@@ -38,4 +38,5 @@ from .record import (
 )
 from .reporting import sentence_graph as sentence_graph
 from .serialization import model_as_bytes as model_as_bytes, model_from_bytes as model_from_bytes
+from .suggestions import RULES as RULES, Suggestion as Suggestion
 from .trained_model import TrainedModel as TrainedModel, changed_functions as changed_functions, load as load

@@ -26,7 +26,7 @@ from ..foundation import (
     require_whole,
     warn_of,
 )
-from ..inference import RunStatus
+from ..inference import RunStatus, Workers
 from ..metrics import require_level, values_of
 from .annotation import Annotation, Text, annotated, data_of_texts
 from .calibration import ModelCalibration
@@ -39,6 +39,7 @@ from .predicting_model import PredictingModel
 from .record import cut_at_round
 from .sentence_tagging import Sentence
 from .serialization import model_as_bytes, model_from_bytes, model_from_file, write_to_file
+from .suggestions import Suggestion, suggestions
 
 # Where attributes of earlier versions are now.
 _PARTS = {
@@ -257,6 +258,28 @@ class TrainedModel(PredictingModel):
         values = values_of(self.scores.tallies(corpus, prediction, threads))
         found = findings_on(self, corpus, prediction, values, choices, threads)
         return write_report(path, f"Report on {Path(corpus.file).name}" if title is None else title, found)
+
+    def suggest(
+        self, pool: Corpus, count: int, *, by: str = "entropy", diversity: float = 1.0, threads: int | None = None
+    ) -> list[Suggestion]:
+        """The sentences of a pool to label next, best first: the model is least sure of them, and they differ.
+
+        pool: the sentences; their labels may be absent, and are not looked at.
+        count: of sentences, at least 1; all of a pool that has fewer.
+        by: `entropy` of the labelling in nats, `confidence`: 1 less the probability of the best labelling, or `margin`:
+            the probability of the second best labelling over that of the best.
+        diversity: a score counts times (1 − cosine) ** diversity, by the features of the nearest one chosen before.
+        threads: to compute with; by default `DCRFDSL_THREADS`, else all cores.
+
+        Returns `Suggestion`s, none for a sentence without any possible labelling. Where inference is not exact, scores
+        are estimates. Raises DcrfError for another rule, or a diversity below 0.
+
+        >>> [one.sentence for one in model.suggest(corpus, 2)]
+        [0, 1]
+        """
+        require_kind(pool, Corpus, "pool", CORPUS)
+        require_whole(count, "count")
+        return suggestions(self, pool, count, by, diversity, Workers(threads))
 
     def explain(
         self,

@@ -55,6 +55,8 @@ FILES = {
     "grmm.txt": "new ACRF.BigramTemplate (0)\nnew ACRF.PairwiseFactorTemplate (0,1)\n",
     "crf.py": "CRF(c1=0.1, c2=0.1)\n",
     "iob1.txt": "Ann I-PER\nruns O\n",
+    "names.dcrf": "data conll(word, ner)\nlabel ner in bio(PER)\nclique ner: bias, word\n",
+    "names.txt": "Ann B-PER\nruns O\n",
     "train.csv": "word,chunk\nthe,B\ndog,I\n",
     "upos.dcrf": "data conllu(word = form, upos)\nlabel upos\nclique upos: bias, word\n",
     "gold.conllu": "1\tit\t_\tPRON\t_\t_\t_\t_\t_\t_\n2\truns\t_\tVERB\t_\t_\t_\t_\t_\t_\n\n",
@@ -66,6 +68,7 @@ MODELS = {
     "boosted": "train.txt",
     "shapes": "train.txt --features shapes.py",
     "upos": "gold.conllu",
+    "names": "names.txt",
 }
 EXAMPLES = [
     (name, line) for name in COMMANDS for line in (*described_command(name).examples, *described_command(name).more)

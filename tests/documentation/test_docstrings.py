@@ -22,7 +22,7 @@ from dcrfdsl.data.corpus import Corpus
 from dcrfdsl.foundation.errors import Diagnostic
 from dcrfdsl.inference import NBest, RunStatus, Samples
 from dcrfdsl.metrics import ClassScores, Confusion, LabelTables, Reliability
-from dcrfdsl.model import Annotation, Confidence, EventProbability, SegmentConfidence, TrainingRecord
+from dcrfdsl.model import Annotation, Confidence, EventProbability, SegmentConfidence, Suggestion, TrainingRecord
 from dcrfdsl.model.prediction import Prediction
 from dcrfdsl.sklearn import CRF, InputError, SequenceTagger
 from dcrfdsl.template.builder_terms import Clique, Constant, Lexicon
@@ -37,7 +37,7 @@ PUBLIC = {
 # What public functions return or take, beside what has a name at the top.
 RETURNED = (
     Corpus, InternedColumn, NumericColumn, Diagnostic, Prediction, RunStatus, NBest, Samples, TrainingRecord,
-    Reliability, Confidence, Annotation, EventProbability, SegmentConfidence, Clique, Constant, Lexicon,
+    Reliability, Confidence, Annotation, EventProbability, SegmentConfidence, Suggestion, Clique, Constant, Lexicon,
     CRF, InputError, SequenceTagger, CrossValidation, Fold, LabelTables, ClassScores, Confusion, Decoder,
 )  # fmt: skip
 CLASSES = {kind.__name__: kind for kind in (*PUBLIC.values(), *RETURNED) if isinstance(kind, type)}

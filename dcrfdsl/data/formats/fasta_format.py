@@ -9,6 +9,7 @@ Predictions are further lines of the record, apart by blanks where texts are lon
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from itertools import chain
 from typing import ClassVar
@@ -91,8 +92,14 @@ def _tag_fasta(chunk: formats.Chunk, predicted: formats.Predicted, remarks: form
     return "\n".join(lines).encode()
 
 
+def _record(lines: Sequence[str], done: int, first: int, last: int) -> formats.LineSpan:
+    """From the head of a record, where all its tokens are, to that of the next one."""
+    return first, next((n for n in range(first + 1, len(lines)) if lines[n].startswith(">")), len(lines))
+
+
 FORMATS = {
     "fasta": formats.DataFormat(
-        FastaReader, partial(formats.ChunkTagger, _tag_fasta), suffixes=(".fasta", ".fa", ".faa", ".3line")
+        FastaReader, partial(formats.ChunkTagger, _tag_fasta), suffixes=(".fasta", ".fa", ".faa", ".3line"),
+        sentences=formats.SentenceLines(_record, formats.SINGLE_LINES.part, by_blank_row=False),
     ),
-}
+}  # fmt: skip

@@ -173,6 +173,12 @@ def studio_task(text: str, tokens: Sequence[Any], spans: Mapping[str, Sequence[M
     return {"data": {"text": text, "tokens": tokens}, ANNOTATIONS: [{"result": results}]}
 
 
+def as_task(record: Any) -> Mapping[str, Any]:
+    """The record as a task: one that is none as Label Studio itself makes it one."""
+    holder = _holder(record)
+    return holder if is_task(holder) else {"data": {"text": text_of_record(record), **holder}}
+
+
 def studio_name(task: Mapping[str, Any]) -> str | None:
     """The first `from_name` of the annotation that is read; None if it has none."""
     for annotation in _counting(task):
@@ -309,8 +315,8 @@ def with_spans(record: Any, key: str | None, style: SpanStyle, spans: Sequence[M
     id; relations of those that are gone go too, and are counted.
     """
     holder = _holder(record)
-    if style is STYLES["label_studio"] and not is_task(holder):  # what Label Studio makes of such an object itself
-        holder = {"data": {"text": record[0], **holder} if isinstance(record, list) else holder}
+    if style is STYLES["label_studio"]:
+        holder = as_task(record)
     if is_task(holder):
         return {**holder, "predictions": _with_result(holder.get("predictions"), key or "label", spans)}, 0
     there = [name for name in KEYS if name in holder]
