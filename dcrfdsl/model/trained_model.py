@@ -275,7 +275,7 @@ class TrainedModel(PredictingModel):
         are estimates. Raises DcrfError for another rule, or a diversity below 0.
 
         >>> [one.sentence for one in model.suggest(corpus, 2)]
-        [0, 1]
+        [2, 1]
         """
         require_kind(pool, Corpus, "pool", CORPUS)
         require_whole(count, "count")
