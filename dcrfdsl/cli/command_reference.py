@@ -152,7 +152,7 @@ def _default(item: Any, said: str) -> str:
     if item.required:
         return "required"
     unset = "off" if item.default is False else ""
-    shown = said or unset if item.default in (None, True, False, ()) else f"`{item.default}`"
+    shown = said or unset if item.default in (None, ()) or item.default is True or unset else f"`{item.default}`"
     return f"{shown}, or `{item.envvar}`" if item.envvar and shown else shown
 
 

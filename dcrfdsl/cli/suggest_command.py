@@ -31,8 +31,10 @@ def suggest(
     pool: Annotated[list[str], Argument("POOL...", help="Data without labels, files or folders; - is stdin.")],
     by: Annotated[str, Option("--by", metavar="RULE", help="entropy, confidence or margin.")] = "entropy",
     count: Annotated[int, Option("--count", min=1, metavar="N", help="How many sentences.")] = 50,
-    diversity: Annotated[float, Option("--diversity", metavar="D", help="How much they differ; 0: by score.")] = 1.0,
-    longest: Annotated[int | None, Option("--longest", min=1, metavar="N", help="Of N tokens at most.")] = None,
+    diversity: Annotated[
+        float, Option("--diversity", metavar="D", help="How much to spread; 0: by score alone.")
+    ] = 1.0,
+    longest: Annotated[int | None, Option("--longest", min=1, metavar="N", help="Leave out longer ones.")] = None,
     output: OutputOrStdout = None,
     studio: Annotated[bool, Option("--label-studio", help="Write tasks of Label Studio.")] = False,
     threads: Threads = None,
@@ -40,7 +42,7 @@ def suggest(
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Choose what to label next: the sentences of a pool that teach the model most.
+    """Choose what to label next. These are the sentences of a pool that should teach the model most.
 
     The output is a file to annotate, best sentence first: in the format of the pool, with the labels that `tag` gives
     in the place of labels; once they are corrected it is training data. With --label-studio it is an array of tasks to

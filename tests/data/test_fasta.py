@@ -8,6 +8,7 @@ import pytest
 
 from dcrfdsl import DcrfError, load_text, read_corpus
 from dcrfdsl.cli import run
+from dcrfdsl.data import repeated, stream_corpus
 
 DATA = "data fasta(aa, y)\nlabel y\nclique y: bias, aa\nclique y[-1], y\n"
 LABELLED = ">P1 | TM\nMKV\niiM\n\n>P2 nothing below\n>P3\r\nA\r\no\r\n>P4\nMM\nMM"
@@ -81,3 +82,12 @@ def test_tag_adds_lines_to_the_record(tmp_path, monkeypatch, capfd):
     assert capfd.readouterr().err.startswith("warning: two.fa: line 1: the lines of this record have one length")
     assert run(["convert", "a.fa", "--from", "fasta(aa, y)", "--to", "jsonl(aa, y)", "-o", "c.jsonl", "-q"]) == 0
     assert Path("c.jsonl").read_text().startswith('{"aa": ["M", "K", "V"], "y": ["i", "i", "M"]}\n')
+
+
+def test_copies_of_records_hold_one_record_each(tmp_path):
+    (tmp_path / "f").write_text(">a\nMK\n>b\nKKM\n>c\nM\n")
+    data = load_text("data fasta(aa, y)\nlabel y\n").spec.data
+    chunk = next(stream_corpus(tmp_path / "f", data, optional=["y"], flush=False))
+    assert chunk.corpus.num_sentences == 2  # the last record comes in a chunk of its own
+    assert repeated(chunk, [2, 1]).block.text.decode() == ">a\nMK\n>a\nMK\n>b\nKKM\n"
+    assert repeated(chunk, [0, 1], alone=True).block.text.decode().rstrip("\n") == ">b\nKKM"
