@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from ..foundation import json_text, printable
 from .command_files import load_model, read_features, read_gold
 from .console import Talk, refuse
-from .options import Argument, Draws, Features, Json, Level, Option, Quiet, Threads
+from .options import Argument, Draws, Features, Json, Level, Option, Quiet, TableFormat, Threads
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from rich.table import Table
     from rich.text import Text
 
     from ..data import Corpus
-    from ..model import Comparison
+    from ..features import RegisteredFeature
+    from ..foundation import TextTable
+    from ..model import Comparison, TrainedModel
+    from .table_formats import Part
 
 ANY_DIFFERENCE = 0.05  # p-values below it are marked
+P_VALUE = re.compile(r"0\.\d{3}|\de-\d+")  # as tables write one
 
 
 def compare(
@@ -30,6 +35,7 @@ def compare(
     differences: Annotated[
         int, Option("--differences", min=0, metavar="N", help="Show the first N sentences with other labels.")
     ] = 0,
+    format: TableFormat = "text",
     threads: Threads = None,
     features: Features = None,
     as_json: Json = False,
@@ -39,33 +45,45 @@ def compare(
 
     Each score has its bootstrap interval, and a p-value: of a difference from the first model as large as this one, if
     both were equally good (paired randomisation of whole sentences). Segments have their F1, all together and by type.
-    McNemar's test counts the tokens and sentences that only one of two models has right.
+    McNemar's test counts the tokens and sentences that only one of two models has right. Beside each p stands the one
+    by Holm's correction for all tests of its table. Errors are counted by type: missing, spurious, wrong type, wrong
+    border; then come the places where a model errs otherwise than the first one, the most frequent ones first.
 
     \b
     Example:
       dcrfdsl compare chunk.model boosted.model gold.txt
       dcrfdsl compare chunk.model boosted.model gold.txt --differences 5
+      dcrfdsl compare chunk.model boosted.model gold.txt --format latex
     """
     from ..model import compare as compared
+    from .table_formats import print_parts, refuse_idle
 
+    refuse_idle(format, {"--json": as_json, "--differences": differences})
     *paths, data = files
     if len(paths) < 2:
         message = "a comparison takes two models or more, and data behind them"
         refuse("nothing-to-compare", message, "name another model")
     talk, registered = Talk(quiet), read_features(features)
-    names = _names(paths)
-    models = {name: load_model(path, registered) for name, path in zip(names, paths, strict=True)}
+    models, corpora = models_on(paths, data, registered, talk)
+    comparison = compared(models, corpora, level=level, draws=draws, seed=seed, threads=threads)
+    if as_json:
+        print(json_text(_as_json(comparison)))
+        return
+    print_parts(_parts(comparison, level), format)
+    _print_differences(comparison, next(iter(corpora.values())), differences)
+
+
+def models_on(
+    paths: Sequence[str], data: str, registered: Mapping[str, RegisteredFeature], talk: Talk
+) -> tuple[dict[str, TrainedModel], dict[str, Corpus]]:
+    """Models by their names, and the data as each of them reads them."""
+    models = {name: load_model(path, registered) for name, path in zip(_names(paths), paths, strict=True)}
     corpora: dict[str, Corpus] = {}
     by_statement: dict[str, Corpus] = {}
     for name, model in models.items():
         key = repr((model.spec.data, model.labels))
         by_statement[key] = corpora[name] = by_statement.get(key) or read_gold(data, model.spec, talk)
-    comparison = compared(models, corpora, level=level, draws=draws, seed=seed, threads=threads)
-    if as_json:
-        print(json_text(_as_json(comparison)))
-        return
-    _print(comparison, level)
-    _print_differences(comparison, next(iter(corpora.values())), differences)
+    return models, corpora
 
 
 def _names(paths: Sequence[str]) -> list[str]:
@@ -83,6 +101,8 @@ def _as_json(comparison: Comparison) -> dict[str, object]:
         "tokens": comparison.tokens,
         "scores": [{**one._asdict(), "intervals": [list(i) for i in one.intervals]} for one in comparison.scores],
         "mcnemar": [one._asdict() for one in comparison.cases],
+        "errors": [one._asdict() for one in comparison.errors],
+        "error_differences": [one._asdict() for one in comparison.error_differences],
         "differing": [s + 1 for s in comparison.differing],
     }
 
@@ -90,51 +110,29 @@ def _as_json(comparison: Comparison) -> dict[str, object]:
 # in words -------------------------------------------------------------------------------------------------------------
 
 
-def _print(comparison: Comparison, level: float) -> None:
-    from .report import print_table
+def _parts(comparison: Comparison, level: float) -> Iterator[Part]:
+    from ..model import comparison_tables
 
-    print_table(_scores(comparison))
-    print()
-    print_table(_cases(comparison))
-    print()
+    yield from map(_table, comparison_tables(comparison))
     size = f"{comparison.sentences:,} sentences, {comparison.tokens:,} tokens"
-    print(f"{size}; the models label {len(comparison.differing):,} sentences differently")
-    print(f"[{100 * level:g} % intervals]; p: of the difference from {printable(comparison.models[0])}")
-
-
-def _scores(comparison: Comparison) -> Table:
-    from .report import TEXT, WHOLE, table
-
-    first, *others = comparison.models
-    rows = []
-    for one in comparison.scores:
-        cells: list[str | Text] = [one.name]
-        for value, interval, p in zip(one.values, one.intervals, one.p_values, strict=True):
-            cells.append(f"{100 * value:.2f} [{100 * interval.low:.1f}, {100 * interval.high:.1f}]")
-            if p is not None:
-                cells.append(_p_value(p))
-        rows.append(cells)
-    return table([(TEXT, ["score"]), (WHOLE, [first, *(heading for name in others for heading in (name, "p"))])], rows)
-
-
-def _cases(comparison: Comparison) -> Table:
-    from .report import NUMBER, TEXT, WHOLE, table
-
-    columns = [
-        (TEXT, ["right in one alone"]), (WHOLE, comparison.models[:1]), ({**NUMBER, **TEXT}, ["other"]), (TEXT, ["of"]),
-        ({**NUMBER, **TEXT}, ["p (McNemar)"]),
-    ]  # fmt: skip
-    rows: Iterator[list[str | Text]] = (
-        [one.unit, f"{one.only_first:,}", f"{one.only_other:,}", one.model, _p_value(one.p_value)]
-        for one in comparison.cases
+    yield (
+        f"{size}; the models label {len(comparison.differing):,} sentences differently\n"
+        f"[{100 * level:g} % intervals]; p: of the difference from {printable(comparison.models[0])}"
     )
-    return table(columns, rows)
 
 
-def _p_value(p: float) -> Text:
+def _table(found: TextTable) -> Table:
+    """The table for a terminal, where small p-values stand out."""
     from rich.text import Text
 
-    return Text(f"{p:.3f}" if p >= 0.001 else f"{p:.0e}", style="bold" if p < ANY_DIFFERENCE else "")
+    from .report import TEXT, WHOLE, table
+
+    def shown(words: str) -> str | Text:
+        is_small = P_VALUE.fullmatch(words) and float(words) < ANY_DIFFERENCE
+        return Text(words, style="bold") if is_small else words
+
+    columns = [(TEXT if n in found.words else WHOLE, [heading]) for n, heading in enumerate(found.head)]
+    return table(columns, (map(shown, row) for row in found.rows))
 
 
 def _print_differences(comparison: Comparison, corpus: Corpus, most: int) -> None:

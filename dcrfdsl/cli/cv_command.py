@@ -21,12 +21,13 @@ from .options import (
     Option,
     Quiet,
     SetPaths,
+    TableFormat,
     Threads,
     with_options,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from rich.table import Table
 
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from ..semantics import ModelSpec, Resolved
     from ..syntax import DataSpec
     from ..training import CrossValidation, Fold
+    from .table_formats import Part
 
 BESIDE_F1 = ("precision", "recall")  # where stages are compared, F1 stands for them
 TABLES = ("by_state", "by_type", "confusion")
@@ -60,6 +62,7 @@ class CvOptions:
     ] = None
     by_label: ByLabel = False
     confusion: Confusion = False
+    format: TableFormat = "text"
     jobs: Annotated[
         int, Option("--jobs", min=1, max=MOST_JOBS, metavar="N", help="Run N folds at once; they share the threads.")
     ] = 1
@@ -79,7 +82,8 @@ def cv(options: CvOptions) -> None:
 
     With --stages, or several --stage, each training criterion has a row: mean ± standard deviation on the same folds.
 
-    -o writes the data as `tag` does, each sentence labelled by the model that has not seen it.
+    -o writes the data as `tag` does, each sentence labelled by the model that has not seen it. --format writes the
+    tables in Markdown, LaTeX or CSV.
 
     --json prints one object: "folds", "seed", "sentences", "tokens", and "stages", a list of {"stage", "mean",
     "deviation", "scores", "folds"}; --by-label or --confusion add "tables", as `dcrfdsl eval` has them.
@@ -89,6 +93,7 @@ def cv(options: CvOptions) -> None:
       dcrfdsl cv chunk.dcrf train.txt --folds 3
       dcrfdsl cv chunk.dcrf train.txt --folds 3 --jobs 2 -o predicted.txt
       dcrfdsl cv chunk.dcrf train.txt more.txt --folds 3 --stages
+      dcrfdsl cv chunk.dcrf train.txt --folds 3 --stages --format markdown
     """
     _refuse_unusable(options)
     from ..semantics import check_or_raise
@@ -100,6 +105,7 @@ def cv(options: CvOptions) -> None:
         check_or_raise(resolved, stage=stage, registered=registered)
     announce_compiling(talk)
     from ..training import CrossValidation, FoldPlan, FoldTraining, fold_numbers
+    from .table_formats import print_parts
     from .training_progress import TrialStatus
 
     corpus = _gold(options, next(iter(templates.values())).spec, talk)
@@ -125,7 +131,7 @@ def cv(options: CvOptions) -> None:
         if options.as_json:
             print(json_text(_as_json(options, corpus, found)))
         else:
-            _print(options, corpus, found)
+            print_parts(_parts(options, corpus, found), options.format)
 
 
 def _gold(options: CvOptions, spec: ModelSpec, talk: Talk) -> Corpus:
@@ -136,7 +142,9 @@ def _gold(options: CvOptions, spec: ModelSpec, talk: Talk) -> Corpus:
 def _refuse_unusable(options: CvOptions) -> None:
     """Raises `DcrfError` for options that do not go together, and for an output that cannot be written."""
     from ..foundation import ensure_writable
+    from .table_formats import refuse_idle
 
+    refuse_idle(options.format, {"--json": options.as_json})
     if options.stages and options.stage:
         refuse("idle-option", "`--stages` runs all stages, so `--stage` chooses nothing", "leave one of them out")
     if options.template == command_files.STDIN:
@@ -232,24 +240,21 @@ def _as_json(options: CvOptions, corpus: Corpus, found: Sequence[CrossValidation
 # in words -------------------------------------------------------------------------------------------------------------
 
 
-def _print(options: CvOptions, corpus: Corpus, found: Sequence[CrossValidation]) -> None:
-    from .label_report import print_by_state, print_by_type, print_confusion
-    from .report import print_table
+def _parts(options: CvOptions, corpus: Corpus, found: Sequence[CrossValidation]) -> Iterator[Part]:
+    from .label_report import confusion_parts, state_parts, type_parts
 
-    print_table(_of_one(found[0]) if len(found) == 1 else _of_stages(found))
-    print()
+    yield _of_one(found[0]) if len(found) == 1 else _of_stages(found)
     size = f"{corpus.num_sentences:,} sentences, {corpus.num_tokens:,} tokens"
-    print(f"{options.folds} folds of {size}; seed {options.seed}")
-    if unseen := max(one.scores["unseen_labels"] for one in found):
-        print(f"labels that only their fold has: {unseen:,}, counted as wrong")
+    unseen = max(one.scores["unseen_labels"] for one in found)
+    strange = f"\nlabels that only their fold has: {unseen:,}, counted as wrong" if unseen else ""
+    yield f"{options.folds} folds of {size}; seed {options.seed}{strange}"
     for one in found:
         if len(found) > 1 and (options.by_label or options.confusion):
-            print(f"\nstage {printable(one.stage)}")
+            yield f"stage {printable(one.stage)}"
         if options.by_label:
-            print_by_state(one.tables)
-            print_by_type(one.tables)
+            yield from chain(state_parts(one.tables), type_parts(one.tables))
         if options.confusion:
-            print_confusion(one.tables)
+            yield from confusion_parts(one.tables)
 
 
 def _of_one(found: CrossValidation) -> Table:

@@ -10,7 +10,20 @@ from ..foundation import json_text, render
 from .command_files import data_files, load_model, prefetched, read_features, stream_gold
 from .console import Talk, check_decode
 from .inference_notes import bound_note, compared_note, pruning_notes
-from .options import Argument, ByLabel, Confusion, Decode, Features, Json, Option, Quiet, Rounds, Threads, with_options
+from .options import (
+    Argument,
+    ByLabel,
+    Confusion,
+    Decode,
+    Features,
+    Json,
+    Option,
+    Quiet,
+    Rounds,
+    TableFormat,
+    Threads,
+    with_options,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -21,6 +34,7 @@ if TYPE_CHECKING:
     from ..metrics import Evaluation, LabelTables
     from ..model import TrainedModel
     from ..syntax import CallSpec
+    from .table_formats import Part
 
 TABLES = ("by_state", "by_type", "confusion")  # metrics that are shown as tables of their own
 # Metrics that are not fractions between 0 and 1, although they may be floats.
@@ -38,6 +52,7 @@ class EvalOptions:
     ] = 0
     decode: Decode = None
     rounds: Rounds = None
+    format: TableFormat = "text"
     threads: Threads = None
     features: Features = None
     as_json: Json = False
@@ -56,17 +71,22 @@ def evaluate(options: EvalOptions) -> None:
     mistakes. With --json both give the key "tables": label to {"by_state", "by_type", "confusion"}; --errors gives
     "errors".
 
+    --format writes the same tables in Markdown, LaTeX or CSV.
+
     \b
     Example:
       dcrfdsl eval chunk.model test.txt
       dcrfdsl eval chunk.model test.txt more.txt
       dcrfdsl eval chunk.model test.txt --by-label --confusion --errors 20
       dcrfdsl eval chunk.model test.txt --json
+      dcrfdsl eval chunk.model test.txt --by-label --format latex > scores.tex
       dcrfdsl eval chunk.model test.txt --decode joint
       cat test.txt | dcrfdsl eval chunk.model - --threads 2
     """
     check_decode(options.decode)
+    from .table_formats import print_parts, refuse_idle
 
+    refuse_idle(options.format, {"--json": options.as_json, "--errors": options.errors})
     talk = Talk(options.quiet)
     trained = load_model(options.model, read_features(options.features), options.rounds)
     outcome, details = _Outcome(trained, options.threads), _Details(options, trained.spec.evaluate)
@@ -87,25 +107,27 @@ def evaluate(options: EvalOptions) -> None:
     if options.as_json:
         print(json_text({**scores, **details.as_json()}))
     else:
-        _print(scores)
-        details.print()
+        print_parts([*_parts(scores, options.format), *details.parts()], options.format)
+        details.print_mistakes()
 
 
-def _print(scores: Mapping[str, float | int]) -> None:
-    from .report import print_table, scores_table
+def _parts(scores: Mapping[str, float | int], written: str) -> Iterator[Part]:
+    """The shares as a table, and the other scores as lines; but as a table where all are tables."""
+    from .report import NUMBER, TEXT, scores_table, table
 
     plain = {name: value for name, value in scores.items() if name.partition("(")[0] not in TABLES}
     fractions = [name for name in plain if name.partition("(")[0] not in _NO_SHARES]
     shares = {name: value for name in fractions if isinstance(value := plain[name], float)}
     if shares or plain == scores:
-        print_table(scores_table(shares))
-        print()
-    for name, value in plain.items():
-        if name == "rank_risk":
-            bound = "≥ " if "at_least(rank_risk)" in scores else ""
-            print(f"rank risk: {bound}{value:.3g}")
-        elif name not in shares:
-            print(f"{name.replace('_', ' ')}: {value:,}")
+        yield scores_table(shares)
+    bound = "≥ " if "at_least(rank_risk)" in scores else ""
+    others = [
+        (name.replace("_", " "), f"{bound}{value:.3g}" if name == "rank_risk" else f"{value:,}")
+        for name, value in plain.items()
+        if name not in shares
+    ]
+    as_text = "\n".join(f"{name}: {value}" for name, value in others)
+    yield as_text if written == "text" else table([(TEXT, ["count"]), (NUMBER, ["value"])], others)
 
 
 class _Details:
@@ -137,17 +159,19 @@ class _Details:
         tables = {"tables": tables_json(self._tables)} if self._wants_tables else {}
         return tables | ({"errors": self._mistakes.as_json()} if self._options.errors else {})
 
-    def print(self) -> None:
+    def parts(self) -> Iterator[Part]:
         from ..semantics import plain
-        from .label_report import print_by_state, print_by_type, print_confusion
+        from .label_report import confusion_parts, state_parts, type_parts
 
-        for name, show, is_wanted in (
-            ("by_state", print_by_state, self._options.by_label),
-            ("by_type", print_by_type, self._options.by_label),
-            ("confusion", print_confusion, self._options.confusion),
+        for name, parts, is_wanted in (
+            ("by_state", state_parts, self._options.by_label),
+            ("by_type", type_parts, self._options.by_label),
+            ("confusion", confusion_parts, self._options.confusion),
         ):
             named = {str(plain(call.arguments[0].value)) for call in self._metrics if call.name == name}
-            show({label: table for label, table in self._tables.items() if is_wanted or label in named})
+            yield from parts({label: table for label, table in self._tables.items() if is_wanted or label in named})
+
+    def print_mistakes(self) -> None:
         if self._options.errors:
             from .report import print_lines
 

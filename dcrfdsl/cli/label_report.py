@@ -16,7 +16,8 @@ from rich.text import Text
 
 from ..data import runs_of
 from ..foundation import printable
-from .report import NUMBER, TEXT, WHOLE, cell, print_table, table, terminal
+from .report import NUMBER, TEXT, WHOLE, cell, table, terminal
+from .table_formats import Part
 
 if TYPE_CHECKING:
     from ..data import Corpus
@@ -50,17 +51,17 @@ def _scores_json(scores: ClassScores) -> dict[str, Any]:
     }
 
 
-def print_by_state(tables: Mapping[str, LabelTables]) -> None:
+def state_parts(tables: Mapping[str, LabelTables]) -> Iterator[Part]:
+    """A table of scores for the states of each label."""
     for label, one in tables.items():
-        print()
-        print_table(_scores_table(f"by_state({label})", one.by_state))
+        yield _scores_table(f"by_state({label})", one.by_state)
 
 
-def print_by_type(tables: Mapping[str, LabelTables]) -> None:
+def type_parts(tables: Mapping[str, LabelTables]) -> Iterator[Part]:
+    """The same for the types of its segments."""
     for label, one in tables.items():
         if one.by_type is not None:
-            print()
-            print_table(_scores_table(f"by_type({label})", one.by_type))
+            yield _scores_table(f"by_type({label})", one.by_type)
 
 
 def _scores_table(heading: str, scores: ClassScores) -> Table:
@@ -76,18 +77,13 @@ def _shown(row: ScoreRow) -> list[str]:
     return [*(f"{100 * share:.2f}" for share in row[:3]), f"{row.support:,}"]
 
 
-def print_confusion(tables: Mapping[str, LabelTables]) -> None:
+def confusion_parts(tables: Mapping[str, LabelTables]) -> Iterator[Part]:
     """The confusion matrix of each label, or its commonest mistakes if it has many states."""
     for label, one in tables.items():
-        print()
         drawn = _matrix(label, one.confusion)
-        if drawn is not None:
-            print_table(drawn)
-            continue
-        mistakes = one.confusion.mistakes
-        print_table(_mistakes(label, one.confusion))
-        if len(mistakes) > MOST_MISTAKES:
-            print(f"… and {len(mistakes) - MOST_MISTAKES:,} other confusions")
+        yield drawn or _mistakes(label, one.confusion)
+        if drawn is None and (left_out := len(one.confusion.mistakes) - MOST_MISTAKES) > 0:
+            yield f"… and {left_out:,} other confusions"
 
 
 def _matrix(label: str, confusion: Confusion) -> Table | None:

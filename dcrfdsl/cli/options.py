@@ -255,6 +255,10 @@ ByLabel = Annotated[
     bool, Option("--by-label", help="Precision, recall, F1 and support of each state and segment type.")
 ]
 Confusion = Annotated[bool, Option("--confusion", help="How often each state was labelled as each other.")]
+TableFormat = Annotated[
+    Literal["text", "markdown", "latex", "csv"],
+    Option("--format", metavar="text|markdown|latex|csv", help="How tables are written, for papers and spreadsheets."),
+]
 Level = Annotated[float, Option("--level", metavar="SHARE", help="Confidence of the intervals, 0 to 1.")]
 Draws = Annotated[int, Option("--draws", min=1, max=MOST_DRAWS, metavar="N", help="Samples of the bootstrap.")]
 OutputOrStdout = Annotated[

@@ -6,6 +6,7 @@ from .class_scores import (
     ScoreRow as ScoreRow,
     confusion_of as confusion_of,
     label_tables as label_tables,
+    labels_of_runs as labels_of_runs,
     scores_by_type as scores_by_type,
     segments_compared as segments_compared,
 )
@@ -15,6 +16,11 @@ from .corpus_scores import (
     evaluation_of as evaluation_of,
     measure as measure,
     prediction_tallies as prediction_tallies,
+)
+from .error_types import (
+    label_errors as label_errors,
+    same_tokens as same_tokens,
+    shares_a_token as shares_a_token,
 )
 from .evaluation import (
     Evaluation as Evaluation,
@@ -52,6 +58,7 @@ from .significance import (
     Interval as Interval,
     bootstrap_interval as bootstrap_interval,
     bootstrap_intervals as bootstrap_intervals,
+    holm as holm,
     mcnemar as mcnemar,
     randomisation_test as randomisation_test,
     require_level as require_level,

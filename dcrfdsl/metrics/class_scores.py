@@ -229,12 +229,16 @@ def label_tables(evaluation: Evaluation, metrics: Sequence[CallSpec] = ()) -> di
 
 
 def _tables(evaluation: Evaluation, metrics: Sequence[CallSpec]) -> dict[str, LabelTables]:
-    calls = ((call.name, *(plain(argument.value) for argument in call.arguments)) for call in metrics)
-    runs = {str(call[1]) for call in calls if call[0] in ("segments", "by_type") and call[2:] == ("runs",)}
-    tables = {}
+    runs, tables = labels_of_runs(metrics), {}
     for label in evaluation.gold:
         types = None
         if label in runs or has_segments(evaluation.known_states(label)):
             types = scores_by_type(evaluation, label, runs=label in runs).in_alphabetical_order()
         tables[label] = LabelTables(confusion_of(evaluation, label), types)
     return tables
+
+
+def labels_of_runs(metrics: Sequence[CallSpec]) -> set[str]:
+    """The labels whose segments are runs without marks in one of these metrics."""
+    calls = ((call.name, *(plain(argument.value) for argument in call.arguments)) for call in metrics)
+    return {str(call[1]) for call in calls if call[0] in ("segments", "by_type") and call[2:] == ("runs",)}

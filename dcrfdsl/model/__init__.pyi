@@ -7,12 +7,7 @@ from .calibration import (
     SegmentConfidence as SegmentConfidence,
     probability_notes as probability_notes,
 )
-from .comparison import (
-    ComparedCases as ComparedCases,
-    ComparedScore as ComparedScore,
-    Comparison as Comparison,
-    compare as compare,
-)
+from .comparison import compare as compare
 from .event_probabilities import EventProbability as EventProbability, ModelEvents as ModelEvents
 from .explanation import (
     Contribution as Contribution,
@@ -36,7 +31,15 @@ from .record import (
     settings_record as settings_record,
     versions as versions,
 )
-from .reporting import sentence_graph as sentence_graph
+from .reporting import (
+    ComparedCases as ComparedCases,
+    ComparedErrors as ComparedErrors,
+    ComparedScore as ComparedScore,
+    Comparison as Comparison,
+    ErrorDifference as ErrorDifference,
+    comparison_tables as comparison_tables,
+    sentence_graph as sentence_graph,
+)
 from .serialization import model_as_bytes as model_as_bytes, model_from_bytes as model_from_bytes
 from .suggestions import RULES as RULES, Suggestion as Suggestion
 from .trained_model import TrainedModel as TrainedModel, changed_functions as changed_functions, load as load

@@ -6,10 +6,9 @@ intervals and tests (`metrics.significance`), how they are printed.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
-from typing import NamedTuple
 
 import numpy as np
 
@@ -17,18 +16,21 @@ from ..data import Corpus
 from ..foundation import CORPUS, DcrfError, data_error, require_kind, require_whole
 from ..metrics import (
     Evaluation,
-    Interval,
     SentenceCounts,
     bootstrap_interval,
     correct_sentences,
     correct_tokens,
+    holm,
+    label_errors,
+    labels_of_runs,
     mcnemar,
     randomisation_test,
     require_level,
     sentence_counts,
 )
-from ..semantics import plain
+from ..semantics import has_segments, plain
 from ..syntax import CallSpec
+from .reporting import ComparedCases, ComparedErrors, ComparedScore, Comparison, ErrorDifference
 from .trained_model import TrainedModel
 
 KINDS = (
@@ -37,59 +39,7 @@ KINDS = (
 )  # fmt: skip
 
 
-class ComparedScore(NamedTuple):
-    """A score of all models.
-
-    name: as `evaluate` has it: `accuracy(y)`, `segments(y)` (F1), `segments(y).TYPE` … After the common ones come those
-        that a template names and all models can be measured by, if they are sums over sentences.
-    values: of each model, 0–1.
-    intervals: of each, by the bootstrap.
-    p_values: of the difference from the first model, two-sided, by paired randomisation; None for the first.
-    """
-
-    name: str
-    values: tuple[float, ...]
-    intervals: tuple[Interval, ...]
-    p_values: tuple[float | None, ...]
-
-
-class ComparedCases(NamedTuple):
-    """McNemar's test of a model against the first one.
-
-    unit: `tokens(y)` or `sentences`.
-    model: the name of the other model.
-    only_first, only_other: cases that only one of the two has right.
-    p_value: two-sided, exact.
-    """
-
-    unit: str
-    model: str
-    only_first: int
-    only_other: int
-    p_value: float
-
-
-@dataclass(frozen=True)
-class Comparison:
-    """Models on one corpus. Made by `compare`.
-
-    models: their names, the one that others are tested against first.
-    labels: the labels that all of them have.
-    sentences, tokens: of the corpus.
-    scores: one after another, `ComparedScore`.
-    cases: McNemar's tests, `ComparedCases`.
-    differing: the numbers of the sentences, from 0, that two models label differently.
-    predictions: by model, the states of each label as texts, [N].
-    """
-
-    models: tuple[str, ...]
-    labels: tuple[str, ...]
-    sentences: int
-    tokens: int
-    scores: tuple[ComparedScore, ...]
-    cases: tuple[ComparedCases, ...]
-    differing: tuple[int, ...]
-    predictions: Mapping[str, Mapping[str, tuple[str, ...]]]
+NO_ERROR = "no error"
 
 
 def compare(
@@ -156,8 +106,9 @@ def compare(
         labels,
         len(first.sentence_off) - 1,
         first.num_tokens,
-        tuple(_score(name, counts, level, draws, exchanges, seed) for name in _names(counts)),
-        tuple(_cases(list(models), evaluations, labels)),
+        _corrected([_score(name, counts, level, draws, exchanges, seed) for name in _names(counts)]),
+        _cases(list(models), evaluations, labels),
+        *_errors(list(models), evaluations, labels, labels_of_runs(metrics)),
         _differing(list(predictions.values()), first.sentence_off.tolist()),
         predictions,
     )
@@ -211,18 +162,47 @@ def _score(
     tests = (
         randomisation_test(every[0].counts, one.counts, one.score, draws=exchanges, seed=seed) for one in every[1:]
     )
-    return ComparedScore(name, tuple(one.value for one in every), intervals, (None, *tests))
+    return ComparedScore(name, tuple(one.value for one in every), intervals, (None, *tests), ())
 
 
-def _cases(models: Sequence[str], evaluations: Sequence[Evaluation], labels: Sequence[str]) -> list[ComparedCases]:
+def _corrected(scores: Sequence[ComparedScore]) -> tuple[ComparedScore, ...]:
+    """The scores with Holm's correction for the tests of all of them."""
+    adjusted = iter(holm([p for one in scores for p in one.p_values if p is not None]))
+    return tuple(one._replace(adjusted=(None, *(next(adjusted) for _ in one.p_values[1:]))) for one in scores)
+
+
+def _cases(
+    models: Sequence[str], evaluations: Sequence[Evaluation], labels: Sequence[str]
+) -> tuple[ComparedCases, ...]:
     units = {f"tokens({label})": [correct_tokens(one, [label])[0] for one in evaluations] for label in labels}
     units["sentences"] = [correct_sentences(one, labels)[0] for one in evaluations]
     cases = []
     for unit, (first, *others) in units.items():
         for name, other in zip(models[1:], others, strict=True):
             only_first, only_other = int((first & ~other).sum()), int((other & ~first).sum())
-            cases.append(ComparedCases(unit, name, only_first, only_other, mcnemar(only_first, only_other)))
-    return cases
+            cases.append(ComparedCases(unit, name, only_first, only_other, mcnemar(only_first, only_other), 1.0))
+    adjusted = holm([one.p_value for one in cases])
+    return tuple(one._replace(adjusted=p) for one, p in zip(cases, adjusted, strict=True))
+
+
+def _errors(
+    models: Sequence[str], evaluations: Sequence[Evaluation], labels: Sequence[str], runs: set[str]
+) -> tuple[tuple[ComparedErrors, ...], tuple[ErrorDifference, ...]]:
+    """How often each model makes which error, and how often another one errs differently than the first."""
+    errors, differences = list[ComparedErrors](), list[ErrorDifference]()
+    for label in labels:
+        of_segments = label in runs or any(has_segments(one.known_states(label)) for one in evaluations)
+        found = [label_errors(one, label, of_segments=of_segments, runs=label in runs) for one in evaluations]
+        counts = [Counter((place[2], error) for place, error in one.items()) for one in found]
+        of_label = [ComparedErrors(label, *key, tuple(one[key] for one in counts)) for key in set().union(*counts)]
+        errors += sorted(of_label, key=lambda one: (-sum(one.counts), one))
+        first, *others = found
+        for name, other in zip(models[1:], others, strict=True):
+            pairs = Counter(
+                (place[2], name, first.get(place, NO_ERROR), other.get(place, NO_ERROR)) for place in {**first, **other}
+            )
+            differences += [ErrorDifference(label, *key, n) for key, n in pairs.items() if key[2] != key[3]]
+    return tuple(errors), tuple(sorted(differences, key=lambda one: (-one.places, one)))
 
 
 def _differing(predictions: Sequence[Mapping[str, tuple[str, ...]]], off: Sequence[int]) -> tuple[int, ...]:

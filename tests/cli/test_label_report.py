@@ -215,7 +215,7 @@ def test_a_large_matrix_is_a_list_of_its_mistakes(
     out = capsys.readouterr().out
     assert out.endswith(
         "confusion(kind)  predicted  count  % of gold\nl                k              2      66.67\n"
-        "… and 1 other confusions\n"
+        "\n… and 1 other confusions\n"
     )
 
 

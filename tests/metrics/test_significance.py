@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dcrfdsl.metrics.significance import bootstrap_interval, bootstrap_intervals, mcnemar, randomisation_test
+from dcrfdsl.metrics.significance import bootstrap_interval, bootstrap_intervals, holm, mcnemar, randomisation_test
 
 
 def share(counts):
@@ -109,3 +109,10 @@ def test_nothing_to_count():
     nothing = np.zeros((0, 2))
     assert bootstrap_interval(nothing, share) == (0.0, 0.0)
     assert randomisation_test(nothing, nothing, share, draws=10) == 1.0
+
+
+def test_holm_by_hand():
+    """In order: 0.01 · 4, 0.03 · 3, then 0.04 · 2 = 0.08, which is raised to the 0.09 before it, and 0.5 · 1."""
+    assert holm([0.01, 0.04, 0.03, 0.5]) == pytest.approx([0.04, 0.09, 0.09, 0.5])
+    assert holm([0.4, 0.4, 0.4]) == [1.0, 1.0, 1.0]
+    assert (holm([0.02]), holm([])) == ([0.02], [])

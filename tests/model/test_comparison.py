@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import json
+import re
 from itertools import pairwise
 from pathlib import Path
 
@@ -16,7 +18,9 @@ from template_cases import CASES, Case, sentences
 import dcrfdsl
 from dcrfdsl.cli import run
 from dcrfdsl.foundation.errors.diagnostics import DcrfError
+from dcrfdsl.metrics import holm
 
+WORDS = dcrfdsl.load_text("data conll(word, y)\nlabel y\nclique y: word\n").require().data
 SEGMENTS = Case(
     "data conll(word, y)\nlabel y in bio\nclique y: bias, word\nclique y[-1], y\nevaluate segments(y), accuracy(y)\n",
     sentences(("B-X", "I-X", "B-Z", "O"), count=40, longest=8),
@@ -95,6 +99,39 @@ def test_cases_are_counted_by_hand(chunkers):
     assert list(comparison.differing) == differ
 
 
+def test_errors_are_told_apart_place_by_place():
+    """Three models that say fixed labels: each clique's bias decides alone."""
+    text = "data conll(word, y)\nlabel y in bio(P, Q)\nclique y: word\nevaluate segments(y)\n"
+    gold = [[("a", "B-P"), ("b", "O"), ("c", "B-Q"), ("d", "I-Q"), ("b", "O")]] * 3
+    said = {
+        "right": {"a": "B-P", "b": "O", "c": "B-Q", "d": "I-Q"},
+        "short": {"a": "O", "b": "O", "c": "B-Q", "d": "O"},  # misses P, cuts Q
+        "wrong": {"a": "B-Q", "b": "B-P", "c": "B-Q", "d": "I-Q"},  # P is Q, and P where nothing is
+    }
+    models = {}
+    for name, labels in said.items():
+        rows = [[(word, labels[word]) for word, _ in sentence] for sentence in gold]
+        models[name] = dcrfdsl.fit(dcrfdsl.load_text(text), dcrfdsl.corpus_from_rows(rows, WORDS))
+    models = {"short": models["short"], "right": models["right"], "wrong": models["wrong"]}
+    found = dcrfdsl.compare(models, dcrfdsl.corpus_from_rows(gold, WORDS), draws=5, exchanges=50)
+    assert [tuple(one) for one in found.errors] == [
+        ("y", "P", "spurious", (0, 0, 6)),
+        ("y", "P", "missing", (3, 0, 0)),
+        ("y", "P", "wrong type", (0, 0, 3)),
+        ("y", "Q", "wrong border", (3, 0, 0)),
+    ]
+    assert [tuple(one) for one in found.error_differences] == [
+        ("y", "P", "wrong", "no error", "spurious", 6),
+        ("y", "P", "right", "missing", "no error", 3),
+        ("y", "P", "wrong", "missing", "wrong type", 3),
+        ("y", "Q", "right", "wrong border", "no error", 3),
+        ("y", "Q", "wrong", "wrong border", "no error", 3),
+    ]
+    raw = [p for one in found.scores for p in one.p_values[1:]]
+    assert [p for one in found.scores for p in one.adjusted[1:]] == holm(raw) != raw
+    assert [one.adjusted for one in found.cases] == holm([one.p_value for one in found.cases])
+
+
 def test_the_same_seed_gives_the_same_numbers(chunkers):
     models, corpus = chunkers
     one, again, other = (dcrfdsl.compare(models, corpus, draws=50, exchanges=50, seed=seed) for seed in (3, 3, 4))
@@ -147,5 +184,15 @@ def test_the_command(chunkers, tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert run(["compare", *files, "--differences", "1", "--draws", "30"]) == 0
     shown = capsys.readouterr().out
     assert f"sentence {comparison.differing[0] + 1}," in shown and "p (McNemar)" in shown
+    for one in comparison.errors[:3]:
+        assert re.search(rf"^y +{one.type} +{one.error} +{one.counts[0]} +{one.counts[1]}$", shown, re.MULTILINE)
+    assert answer["errors"][0]["counts"] == list(comparison.errors[0].counts)
+    assert answer["error_differences"][0]["places"] == comparison.error_differences[0].places
+    assert run(["compare", *files, "--format", "csv", "--draws", "30", "--seed", "2"]) == 0
+    rows = list(csv.reader(capsys.readouterr().out.splitlines()))
+    assert rows[0] == ["score", "a", "b", "p", "p (Holm)"] and rows[len(comparison.scores) + 1] == []
+    assert [row[0] for row in rows[1 : len(comparison.scores) + 1]] == [one.name for one in comparison.scores]
+    assert run(["compare", *files, "--format", "csv", "--json"]) == 1
+    assert "idle-option" in capsys.readouterr().err
     assert run(["compare", files[0], files[2]]) == 1
     assert "nothing-to-compare" in capsys.readouterr().err

@@ -1,3 +1,11 @@
+from .compared_models import (
+    ComparedCases as ComparedCases,
+    ComparedErrors as ComparedErrors,
+    ComparedScore as ComparedScore,
+    Comparison as Comparison,
+    ErrorDifference as ErrorDifference,
+    comparison_tables as comparison_tables,
+)
 from .findings import (
     DrawnSentence as DrawnSentence,
     Findings as Findings,

@@ -44,8 +44,10 @@ from ...metrics import (
     bootstrap_intervals,
     confusion,
     reliability_of,
+    same_tokens,
     segments_compared,
     sentence_counts,
+    shares_a_token,
 )
 from ...semantics import has_segments
 from .charts import reliability_chart
@@ -86,13 +88,13 @@ def segment_confusion(evaluation: Evaluation, label: str) -> SegmentConfusion:
     found, num_tokens = segments_compared(evaluation, label), evaluation.num_tokens
     golds, ours, types = found.golds, found.ours, found.types
     size = len(types)
-    partner = _same_tokens(golds, ours, num_tokens)
+    partner = same_tokens(golds, ours, num_tokens)
     matched = partner >= 0
     same = np.bincount(golds.kind[matched] * size + ours.kind[partner[matched]], minlength=size * size)
     alone = np.ones(len(ours.start), np.bool_)
     alone[partner[matched]] = False
-    touched, touches = _shares_a_token(golds, ours, num_tokens), _shares_a_token(ours, golds, num_tokens)
-    touches |= _shares_a_token(ours, found.unsure, num_tokens)
+    touched, touches = shares_a_token(golds, ours, num_tokens), shares_a_token(ours, golds, num_tokens)
+    touches |= shares_a_token(ours, found.unsure, num_tokens)
 
     def counted(segments: Segments, chosen: Mask) -> Ints:
         return np.bincount(segments.kind[chosen], minlength=size).astype(np.int64)
@@ -107,26 +109,6 @@ def segment_confusion(evaluation: Evaluation, label: str) -> SegmentConfusion:
         counted(ours, alone & touches)[order],
         counted(ours, alone & ~touches)[order],
     )
-
-
-def _same_tokens(golds: Segments, ours: Segments, num_tokens: int) -> Ints:
-    """By gold segment, the number of the predicted one with the same tokens; -1 if there is none."""
-    at = np.full(num_tokens + 1, -1, np.int64)
-    at[ours.start] = np.arange(len(ours.start))
-    partner = at[golds.start]
-    known = partner >= 0
-    partner[known] = np.where(ours.end[partner[known]] == golds.end[known], partner[known], -1)
-    return partner
-
-
-def _shares_a_token(segments: Segments, others: Segments, num_tokens: int) -> Mask:
-    """[segments] whether a segment shares a token with one of the others; segments end at their last token."""
-    edges = np.zeros(num_tokens + 1, np.int64)
-    np.add.at(edges, others.start, 1)
-    np.add.at(edges, others.end + 1, -1)
-    covered = np.concatenate([[0], np.cumsum(np.cumsum(edges)[:num_tokens] > 0)])
-    mask: Mask = covered[segments.end + 1] > covered[segments.start]
-    return mask
 
 
 def most_confused(states: Sequence[str], counts: Ints, most: int) -> list[tuple[str, str, int]]:
