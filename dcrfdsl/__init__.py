@@ -21,6 +21,7 @@ Where to look:
     models        dcrfdsl.load, dcrfdsl.TrainedModel: predict, marginals, nbest, sample, evaluate, save
     scikit-learn  dcrfdsl.sklearn.SequenceTagger, dcrfdsl.sklearn.CRF
     pipelines     dcrfdsl.spacy for spaCy; dcrfdsl.transformers.Decoder, dcrfdsl.torch.Layer, dcrfdsl.jax for networks
+    figures       dcrfdsl.plot for matplotlib; model.report for a page
     your own      dcrfdsl.feature marks feature functions, dcrfdsl.InferenceMethod is the base of inference methods
     problems      dcrfdsl.DcrfError, dcrfdsl.DcrfWarning
     notebooks     `%load_ext dcrfdsl` adds the cell magic `%%dcrf`; objects show themselves

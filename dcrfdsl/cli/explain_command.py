@@ -22,6 +22,7 @@ MOST_COLUMNS = 100  # longer lines are hard to read
 LIBRARIES = {
     "torch": ("how-to/pytorch", "pytorch, torchcrf, pytorch-crf"),
     "jax": ("how-to/jax", "flax, optax"),
+    "plot": ("how-to/figures", "matplotlib"),
     "spacy": ("how-to/spacy", "DocBin"),
     "transformers": ("how-to/transformers", "huggingface, id2label"),
     "sklearn": ("how-to/scikit-learn", "scikit-learn, sklearn-crfsuite"),

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from ..foundation import data_error, json_text
-from .command_files import Output, load_model, read_features, read_gold, refuse_clash, refuse_sentence
+from .command_files import Output, load_model, read_features, refuse_clash, refuse_sentence
 from .console import Talk, refuse
 from .inference_notes import training_notes
 from .options import Argument, Draws, Features, Json, Level, Option, Quiet, Threads
@@ -156,6 +156,10 @@ def report(
         ),
     ] = None,
     errors: Annotated[int, Option("--errors", min=0, metavar="N", help="List N wrong labels at most.")] = 20_000,
+    beside: Annotated[
+        list[str] | None,
+        Option("--beside", metavar="MODEL", help="Compare with this model, as `compare` does. Repeatable."),
+    ] = None,
     explained: Annotated[int, Option("--explain", min=0, metavar="N", help="Explain the first N of them.")] = 100,
     level: Level = 0.95,
     draws: Draws = 1000,
@@ -167,31 +171,37 @@ def report(
     """Write a report on a model and labelled data: one page for a browser.
 
     Scores with intervals, confusions of states and segments, a browser of all errors with explanations, calibration,
-    learning curves, the strongest weights, transitions, unrolled graphs, the data, the template and the record. The
-    page needs no network. Where there are too many errors for one page, further ones are written beside it.
+    learning curves, the strongest weights, transitions, unrolled graphs and probabilities of sentences, the data, the
+    template and the record. The page needs no network. Where there are too many errors for one page, further ones are
+    written beside it.
 
     \b
     Example:
       dcrfdsl report chunk.model gold.txt -o report.html
       dcrfdsl report chunk.model gold.txt -o report.html --sentence 2 --explain 20
+      dcrfdsl report chunk.model gold.txt -o report.html --beside boosted.model
     """
+    from ..model import compare
+    from .compare_command import models_on
     from .report import bytes_text
 
-    inputs = (model, data, *(features or ()))
+    inputs = (model, data, *(beside or ()), *(features or ()))
     for page in (Output("-o", output), *_further_pages(output)):
         refuse_clash([page], inputs)
     talk = Talk(quiet)
-    trained = load_model(model, read_features(features))
-    corpus = read_gold(data, trained.spec, talk)
+    paths = [model, *(beside or ())]
+    models, corpora = models_on(paths, data, read_features(features), talk)
+    trained, corpus = next(iter(models.values())), next(iter(corpora.values()))
     if not corpus.num_tokens:
         refuse("empty-file", f"there is nothing to report: `{data}` has no token")
     for number in sentence or ():
         if number > corpus.num_sentences:
             refuse_sentence(data, corpus.num_sentences, number)
+    found = compare(models, corpora, level=level, draws=draws, seed=seed, threads=threads) if beside else None
     pages = trained.report(
         corpus, output, title=f"{Path(model).name} on {Path(data).name}", errors=errors, explained=explained,
         sentences=[n - 1 for n in sentence or ()],
-        level=level, draws=draws, seed=seed, threads=threads,
+        level=level, draws=draws, seed=seed, threads=threads, comparison=found,
     )  # fmt: skip
     size = sum(page.stat().st_size for page in pages)
     more = f" and {len(pages) - 1:,} further page{'s' * (len(pages) > 2)}" if len(pages) > 1 else ""

@@ -1,10 +1,12 @@
 from .automaton_graphs import AutomatonGraph as AutomatonGraph, automaton_graph as automaton_graph
 from .drawing import (
     FORMATS as FORMATS,
+    DrawingLayout as DrawingLayout,
     FactorMark as FactorMark,
     GraphDrawing as GraphDrawing,
     PieceMark as PieceMark,
     VariableMark as VariableMark,
+    edge_knee as edge_knee,
     svg as svg,
 )
 from .elimination import (

@@ -383,12 +383,17 @@ def _edge(square: Point, circle: Point, bend: float, colour: str) -> str:
     """The edge from a square to the centre of a circle, which is drawn over it; bent if the square was moved aside."""
     if not bend:
         path = f"M{square[0]:.1f} {square[1]:.1f} L{circle[0]:.1f} {circle[1]:.1f}"
-    else:  # leave the square along the line of the factor, so that a chain of squares reads as one arc
-        across = abs(square[0] - circle[0]) >= abs(square[1] - circle[1])
-        knee = (circle[0], square[1]) if across else (square[0], circle[1])
-        knee = ((knee[0] + square[0]) / 2, (knee[1] + square[1]) / 2)
+    else:
+        knee = edge_knee(square, circle)
         path = f"M{square[0]:.1f} {square[1]:.1f} Q{knee[0]:.1f} {knee[1]:.1f} {circle[0]:.1f} {circle[1]:.1f}"
     return f'<path d="{path}" fill="none" stroke="{colour}" stroke-width="1.4"/>'
+
+
+def edge_knee(square: Point, circle: Point) -> Point:
+    """Where a bent edge turns: it leaves the square along the line of the factor, so that a chain reads as one arc."""
+    across = abs(square[0] - circle[0]) >= abs(square[1] - circle[1])
+    knee = (circle[0], square[1]) if across else (square[0], circle[1])
+    return (knee[0] + square[0]) / 2, (knee[1] + square[1]) / 2
 
 
 def _circle(centre: Point, variable: VariableMark) -> str:

@@ -1,5 +1,12 @@
 from .jax_functions import TemplateFunctions as TemplateFunctions
 from .logit_decoder import Decoder as Decoder
+from .matplotlib_axes import (
+    learning_curve as learning_curve,
+    posteriors as posteriors,
+    reliability as reliability,
+    transitions as transitions,
+    unrolled as unrolled,
+)
 from .scored_batches import ScoredBatch as ScoredBatch, ScoredTemplate as ScoredTemplate
 from .spacy_component import SpacyTagger as SpacyTagger, make_tagger as make_tagger
 from .spacy_documents import corpus_from_docs as corpus_from_docs

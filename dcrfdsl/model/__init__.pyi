@@ -15,10 +15,12 @@ from .explanation import (
     contribution_words as contribution_words,
     explanation_remarks as explanation_remarks,
     explanation_verdict as explanation_verdict,
+    label_asked as label_asked,
 )
 from .file_format import header_of as header_of, read_model as read_model, write_model as write_model
 from .model_explanations import ModelExplanations as ModelExplanations
 from .model_scores import ModelScores as ModelScores
+from .model_summary import transition_weights as transition_weights
 from .predicting_model import unusable_weight as unusable_weight
 from .prediction import Prediction as Prediction
 from .predictor import Predictor as Predictor, gold_of as gold_of, impossible_gold as impossible_gold
@@ -38,6 +40,7 @@ from .reporting import (
     Comparison as Comparison,
     ErrorDifference as ErrorDifference,
     comparison_tables as comparison_tables,
+    largest_states as largest_states,
     sentence_graph as sentence_graph,
 )
 from .serialization import model_as_bytes as model_as_bytes, model_from_bytes as model_from_bytes

@@ -26,7 +26,7 @@ from .model_summary import identity_of, strong_weights, transition_weights
 from .predicting_model import PredictingModel
 from .prediction import Prediction, runs_that_fit
 from .predictor import Predictor
-from .reporting import DrawnSentence, ErrorList, Findings, Sampling, Term, Why, error_list
+from .reporting import Comparison, DrawnSentence, ErrorList, Findings, Sampling, Term, Why, error_list
 
 MOST_TERMS = 8  # of an explanation
 DRAWN_LENGTH, MOST_DRAWN = 25, 3  # tokens of a sentence that is drawn unasked, and how many are
@@ -36,13 +36,14 @@ LIKELIEST = 5  # states of a variable whose probabilities a drawing tells
 class ReportChoices(NamedTuple):
     """What a report takes in. errors: how many are listed at most.   explained: how many of them are explained.
     sentences: numbers of those that are drawn, from 0; empty for those with the most confident errors.
-    sampling: of the intervals.
+    sampling: of the intervals.   comparison: with other models.
     """
 
     errors: int = 20_000
     explained: int = 100
     sentences: tuple[int, ...] = ()
     sampling: Sampling = Sampling()
+    comparison: Comparison | None = None
 
 
 class _Labelled(NamedTuple):
@@ -104,6 +105,7 @@ def findings_on(
             *(one.message for one in ModelScores(model).empty_metrics(corpus)),
             *notes,
         ],
+        comparison=choices.comparison,
     )
 
 

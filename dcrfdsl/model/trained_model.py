@@ -41,6 +41,9 @@ from .sentence_tagging import Sentence
 from .serialization import model_as_bytes, model_from_bytes, model_from_file, write_to_file
 from .suggestions import Suggestion, suggestions
 
+if TYPE_CHECKING:
+    from .reporting import Comparison
+
 # Where attributes of earlier versions are now.
 _PARTS = {
     "scores": (
@@ -218,6 +221,7 @@ class TrainedModel(PredictingModel):
         draws: int = 1000,
         seed: int = 0,
         threads: int | None = None,
+        comparison: Comparison | None = None,
     ) -> list[Path]:
         """Writes a report on gold data as one page of HTML: scores, errors, calibration, training, weights, graphs.
 
@@ -231,6 +235,7 @@ class TrainedModel(PredictingModel):
         draws: of sentences with replacement, for the intervals.
         seed: of these; the same seed gives the same page.
         threads: to compute with; by default `DCRFDSL_THREADS`, else all cores.
+        comparison: what `dcrfdsl.compare` found on the same data, to be shown too.
 
         Returns the paths of the page and of further ones beside it, `NAME-2.html` and so on, where there are too many
         errors for one. The page needs no network and no other file. Raises DcrfError where gold labels do not fit the
@@ -239,7 +244,7 @@ class TrainedModel(PredictingModel):
         >>> [page.name for page in model.report(corpus, "report.html")]
         ['report.html']
         """
-        from .reporting import Sampling, require_jinja  # here, as few programs write reports
+        from .reporting import Comparison, Sampling, require_jinja  # here, as few programs write reports
 
         require_jinja()
         from .report_findings import ReportChoices, check_choices, findings_on
@@ -251,7 +256,9 @@ class TrainedModel(PredictingModel):
         require_whole(draws, "draws")
         require_whole(seed, "seed", least=0)
         require_level(level)
-        choices = ReportChoices(errors, explained, tuple(sentences), Sampling(level, draws, seed))
+        if comparison is not None:
+            require_kind(comparison, Comparison, "comparison", "what `dcrfdsl.compare` returns")
+        choices = ReportChoices(errors, explained, tuple(sentences), Sampling(level, draws, seed), comparison)
         check_choices(choices, corpus)
         ensure_writable(path)
         prediction = self.predict(corpus, threads=threads)

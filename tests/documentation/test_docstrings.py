@@ -112,7 +112,9 @@ def test_help_prints() -> None:
     assert [name for name, value in {**CLASSES, **FUNCTIONS}.items() if name not in pydoc.render_doc(value)] == []
 
 
-@pytest.mark.parametrize("room", ["sklearn", "jax", "spacy", "torch", "transformers", "crfsuite", "export", "convert"])
+@pytest.mark.parametrize(
+    "room", ["sklearn", "jax", "plot", "spacy", "torch", "transformers", "crfsuite", "export", "convert"]
+)
 def test_the_reference_has_every_name_of_a_room_for_users(room: str) -> None:
     page = (ROOT / "docs/reference/python.md").read_text(encoding="utf-8")
     names = set(importlib.import_module(f"dcrfdsl.{room}").__all__)

@@ -114,7 +114,7 @@ def test_kernels_that_short_sentences_do_not_need_are_not_compiled(
     assert called == kernels
 
 
-OTHERS = {"spacy", "transformers", "torch", "jax"}  # libraries whose pipelines models stand in
+OTHERS = {"spacy", "transformers", "torch", "jax", "matplotlib"}  # libraries whose pipelines models stand in
 
 
 @pytest.mark.parametrize(
@@ -123,7 +123,7 @@ OTHERS = {"spacy", "transformers", "torch", "jax"}  # libraries whose pipelines 
         ("dcrfdsl.cli", {"numpy", "numba", "pydantic", "lark", "rich"}),
         ("dcrfdsl.cli.template_commands, dcrfdsl.syntax", {"numpy", "numba", "pydantic"}),
         ("dcrfdsl.semantics.checks.checker, dcrfdsl.semantics.resolve.resolution", {"numba", "scipy", "networkx"}),
-        ("dcrfdsl, dcrfdsl.cli, dcrfdsl.spacy, dcrfdsl.transformers, dcrfdsl.torch, dcrfdsl.jax", OTHERS),
+        ("dcrfdsl, dcrfdsl.cli, dcrfdsl.spacy, dcrfdsl.transformers, dcrfdsl.torch, dcrfdsl.jax, dcrfdsl.plot", OTHERS),
         ("dcrfdsl.model", {"scipy.optimize", "networkx", "sklearn"}),  # numba itself loads a part of scipy
     ],
 )

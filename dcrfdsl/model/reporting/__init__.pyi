@@ -1,3 +1,4 @@
+from .charts import largest_states as largest_states
 from .compared_models import (
     ComparedCases as ComparedCases,
     ComparedErrors as ComparedErrors,

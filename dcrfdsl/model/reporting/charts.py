@@ -1,8 +1,8 @@
-"""Small charts as SVG: lines over iterations, bars, reliability. Colours and fonts are those of the page's style sheet.
+"""Small charts as SVG: lines over iterations, bars, reliability, probabilities over a sentence.
 
-Each has a role and a name for screen readers; the numbers stand in a table beside it. By hand, because a page of
-matplotlib's paths is many times larger, and knows neither dark pages nor text that can be read out. Not here: the
-numbers.
+Colours and fonts are those of the page's style sheet. Each has a role and a name for screen readers; the numbers stand
+in a table beside it. By hand, because a page of matplotlib's paths is many times larger, and knows neither dark pages
+nor text that can be read out. Not here: the numbers.
 """
 
 from __future__ import annotations
@@ -11,14 +11,19 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+import numpy as np
 from markupsafe import Markup
 
-from ...foundation import printable
+from ...data import runs_of
+from ...foundation import Floats, Mask, printable
 from ...metrics import Reliability
 
 WIDTH, HEIGHT = 480.0, 250.0
 LEFT, RIGHT, TOP, BOTTOM = 72.0, 14.0, 14.0, 46.0
 COLOURS = 6  # of lines in the style sheet
+MOST_BARS, BAR = 60, 34.0  # positions that are bars, and the width of one; more are areas
+MOST_LETTERS, LETTER = 16, 7.2  # of a name in a chart, and the width of one
+LEAST_SHARE = 0.002  # of a bar, less than half a pixel
 LOG_FROM = 10.0  # the ratio of largest to smallest from which a scale is logarithmic
 MOST_POINTS = 400  # of a line: more could not be told apart
 
@@ -33,15 +38,17 @@ class Series(NamedTuple):
 
 
 class _Plane:
-    """The area of a chart: from numbers to pixels.   log: whether heights go by the logarithm of numbers above 0."""
+    """The area of a chart: from numbers to pixels.   log: whether heights go by the logarithm of numbers above 0.
+    right: its end, in pixels.
+    """
 
-    def __init__(self, xs: tuple[float, float], ys: tuple[float, float], *, log: bool = False):
-        self.xs, self.log = _wide(xs), log
+    def __init__(self, xs: Point, ys: Point, *, log: bool = False, right: float = WIDTH - RIGHT):
+        self.xs, self.log, self.right = _wide(xs), log, right
         self.ys = _wide((math.log10(ys[0]), math.log10(ys[1])) if log else ys)
 
     def x(self, value: float) -> float:
         low, high = self.xs
-        return LEFT + (value - low) / (high - low) * (WIDTH - LEFT - RIGHT)
+        return LEFT + (value - low) / (high - low) * (self.right - LEFT)
 
     def y(self, value: float) -> float:
         low, high = self.ys
@@ -50,13 +57,13 @@ class _Plane:
 
     def frame(self, x_name: str, y_name: str, x_ticks: Sequence[float]) -> list[Markup]:
         """Axes with ticks and names."""
-        parts = [_line("axis", (LEFT, HEIGHT - BOTTOM), (WIDTH - RIGHT, HEIGHT - BOTTOM))]
+        parts = [_line("axis", (LEFT, HEIGHT - BOTTOM), (self.right, HEIGHT - BOTTOM))]
         for tick in _decades(*self.ys) if self.log else _ticks(*self.ys):
             y = self.y(tick)
-            parts += [_line("grid", (LEFT, y), (WIDTH - RIGHT, y)), _text((LEFT - 6, y + 4), _number(tick), "end")]
+            parts += [_line("grid", (LEFT, y), (self.right, y)), _text((LEFT - 6, y + 4), _number(tick), "end")]
         for tick in x_ticks:
             parts.append(_text((self.x(tick), HEIGHT - BOTTOM + 16), _number(tick), "middle"))
-        middle = (LEFT + WIDTH - RIGHT) / 2
+        middle = (LEFT + self.right) / 2
         parts.append(_text((middle, HEIGHT - 8), x_name, "middle"))
         turned = Markup('<text text-anchor="middle" transform="translate(14 {:.1f}) rotate(-90)">{}</text>')
         parts.append(turned.format(TOP + (HEIGHT - TOP - BOTTOM) / 2, printable(y_name)))
@@ -119,9 +126,70 @@ def reliability_chart(title: str, found: Reliability) -> Markup:
     return _svg(title, parts)
 
 
-def _svg(title: str, parts: Iterable[Markup]) -> Markup:
-    whole = Markup('<svg class="chart" viewBox="0 0 {:.0f} {:.0f}" role="img" aria-label="{}">{}</svg>')
-    return whole.format(WIDTH, HEIGHT, printable(title), Markup("").join(parts))
+def posterior_chart(title: str, states: Sequence[str], table: Floats, words: Sequence[str], wrong: Mask) -> Markup:
+    """The probabilities of states [T, K] over a sentence: stacked bars over its words, or areas over many positions.
+
+    The states that have the most have a colour each, all others share one.   words: [T].   wrong: [T] where the label
+    is wrong, which a mark below the axis says.
+    """
+    states, table = largest_states(states, table)
+    size, is_long = len(table), len(table) > MOST_BARS
+    names = [] if is_long else [_short(word) for word in words]
+    right = LEFT + (2 * WIDTH if is_long else max(WIDTH - LEFT - RIGHT, size * BAR))
+    plane = _Plane((0.0, float(size)), (0.0, 1.0), right=right)
+    parts = plane.frame("position" if is_long else "", "probability", _ticks(0.0, float(size)) if is_long else ())
+    starts = np.unique(np.linspace(0, size, min(size, MOST_POINTS) + 1).astype(int)[:-1])  # of means of positions
+    widths = np.diff(starts, append=size)
+    levels = np.zeros((len(starts), len(states) + 1))
+    levels[:, 1:] = np.cumsum(np.add.reduceat(table, starts) / widths[:, None], axis=1).clip(0.0, 1.0)
+    for k, state in enumerate(states):
+        pairs = list(zip(*levels[:, k : k + 2].T.tolist(), strict=True))
+        if is_long:
+            xs = [plane.x(x) for x in (starts + widths / 2).tolist()]
+            ys = [*(plane.y(top) for _, top in pairs), *(plane.y(foot) for foot, _ in reversed(pairs))]
+            path = " ".join(f"{x:.1f},{y:.1f}" for x, y in zip([*xs, *reversed(xs)], ys, strict=True))
+            parts.append(Markup('<polygon class="part c{}" points="{}"><title>{}</title></polygon>').format(
+                k, path, printable(state)))  # fmt: skip
+        else:
+            parts += [
+                _bar(f"part c{k}", (plane.x(t + 0.04), plane.x(t + 0.96)), (plane.y(foot), plane.y(top)),
+                     f"{words[t]}: {state} {top - foot:.4f}")
+                for t, (foot, top) in enumerate(pairs)
+                if top - foot >= LEAST_SHARE
+            ]  # fmt: skip
+    foot = HEIGHT - BOTTOM + 7.0
+    for _, first, last in runs_of(list(zip(wrong.tolist(), np.cumsum(~wrong).tolist(), strict=True))):
+        if wrong[first]:
+            parts.append(_bar("wrong", (plane.x(first), plane.x(last + 1)), (foot, foot - 5.0), "wrong label"))
+    turned = Markup('<text text-anchor="end" transform="translate({:.1f} {:.1f}) rotate(-50)">{}</text>')
+    parts += [turned.format(plane.x(t + 0.6), foot + 12.0, name) for t, name in enumerate(names)]
+    height = HEIGHT + 22.0 + (0.0 if is_long else max(map(len, names)) * 0.77 * LETTER - 20.0)
+    at = LEFT
+    for k, name in enumerate(map(_short, states)):
+        parts.append(Markup('<text class="key c{}" x="{:.1f}" y="{:.1f}">{}</text>').format(k, at, height - 8.0, name))
+        at += LETTER * len(name) + 18.0
+    return _svg(title, parts, (max(right + 20.0, at), height))
+
+
+def largest_states(states: Sequence[str], table: Floats) -> tuple[list[str], Floats]:
+    """The states with the largest sums of a table [T, K], in their order, and the others as one if they are many."""
+    if len(states) <= COLOURS:
+        return list(states), table
+    kept = np.sort(np.argsort(-table.sum(axis=0), kind="stable")[: COLOURS - 1])
+    others = 1.0 - table[:, kept].sum(axis=1)
+    return [*(states[k] for k in kept.tolist()), "others"], np.column_stack([table[:, kept], others.clip(0.0)])
+
+
+def _short(name: str) -> str:
+    shown = printable(name)
+    return shown if len(shown) <= MOST_LETTERS else f"{shown[: MOST_LETTERS - 1]}…"
+
+
+def _svg(title: str, parts: Iterable[Markup], long: Point | None = None) -> Markup:
+    """long: the size of a chart that keeps it, however narrow the page is."""
+    kind = Markup(' long" width="{:.0f}" height="{:.0f}').format(*long) if long else ""
+    whole = Markup('<svg class="chart{}" viewBox="0 0 {:.0f} {:.0f}" role="img" aria-label="{}">{}</svg>')
+    return whole.format(kind, *(long or (WIDTH, HEIGHT)), printable(title), Markup("").join(parts))
 
 
 def _line(kind: str, start: Point, end: Point) -> Markup:

@@ -6,9 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from ...foundation import Paragraph, TextTable
+from ...foundation import TextTable
 from ...metrics import Interval
-from .findings import Section
 
 MOST_DIFFERENCES = 10  # that are shown
 
@@ -104,16 +103,6 @@ class Comparison:
     error_differences: tuple[ErrorDifference, ...]
     differing: tuple[int, ...]
     predictions: Mapping[str, Mapping[str, tuple[str, ...]]]
-
-
-def comparison_section(found: Comparison) -> Section:
-    """The comparison in a report."""
-    words = (
-        f"p: of a difference from {found.models[0]} as large as this one, if both were equally good; Holm's correction "
-        "is for all tests of a table. A gold segment is missing where no predicted one shares a token with it, a "
-        "predicted one is spurious where no gold one does; a wrong type has the same tokens, a wrong border others."
-    )
-    return Section("compared", "Beside other models", [Paragraph(words), *comparison_tables(found)])
 
 
 def comparison_tables(found: Comparison) -> Iterator[TextTable]:

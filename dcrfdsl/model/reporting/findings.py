@@ -15,6 +15,7 @@ from ...foundation import Block, Floats, Mask
 from ...graph import GraphDrawing
 from ...metrics import Evaluation
 from ...syntax import CallSpec
+from .compared_models import Comparison
 from .wrong_labels import ErrorList, Why
 
 
@@ -88,6 +89,7 @@ class Findings:
     stages: the fields of the records of training, the first stage first.   trials: of a search of constants, likewise.
     identity: pairs of what and which, for the record.
     notes: what the reader should know before trusting a number.
+    comparison: with other models on the same data, if there is one.
     """
 
     corpus: Corpus
@@ -109,3 +111,4 @@ class Findings:
     identity: Sequence[tuple[str, str]]
     template: str
     notes: Sequence[str] = field(default=())
+    comparison: Comparison | None = None

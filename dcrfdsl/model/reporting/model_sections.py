@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ...data import BagColumn, Corpus, InternedColumn
+from ...data import BagColumn, Corpus, InternedColumn, word_column
 from ...foundation import (
     Block,
     Cell,
@@ -29,11 +29,12 @@ from ...foundation import (
 from ...graph import svg
 from ...metrics import UNSEEN, Evaluation
 from ...optimizers import Iteration
-from .charts import Series, bar_chart, line_chart
+from .charts import Series, bar_chart, line_chart, posterior_chart
 from .findings import Findings, Section, TransitionWeights
 
 LENGTH_BARS = 20
 MOST_STATES = 40  # in the table of frequencies
+MOST_SENTENCES = 3  # whose probabilities are drawn where no graph is
 
 
 def training_blocks(stages: Sequence[Mapping[str, Any]], trials: Sequence[Mapping[str, Any]]) -> list[Block]:
@@ -202,6 +203,25 @@ def graph_section(found: Findings) -> Section:
         )
         blocks.insert(0, Paragraph(words))
     return Section("graph", "Unrolled graph", blocks)
+
+
+def posterior_section(found: Findings) -> Section:
+    """The probabilities of the labels of some sentences: those whose graphs are drawn, or else those with errors."""
+    off = found.corpus.sentence_off
+    chosen = [one.number - 1 for one in found.sentences if one.rows]
+    if not chosen:
+        chosen = list(dict.fromkeys(map(found.corpus.sentence_of, found.errors.token[:1000].tolist())))
+        chosen = chosen[:MOST_SENTENCES] or [int(np.argmax(found.corpus.lengths()))]
+    word, blocks = word_column(found.corpus, list(found.evaluation.gold)), list[Block]()
+    for number, (label, table) in ((number, pair) for number in chosen for pair in found.marginals.items()):
+        here = slice(int(off[number]), int(off[number + 1]))
+        tokens = range(here.start, here.stop)
+        words = [str(t - here.start + 1) if word is None else found.corpus.text_column(word).text(t) for t in tokens]
+        wrong = (found.evaluation.scored(label) & ~found.evaluation.right(label))[here]
+        title = f"Probabilities of {label} in sentence {number + 1:,}"
+        drawn = posterior_chart(title, found.evaluation.known_states(label), table[here], words, wrong)
+        blocks.append(Picture(drawn, f"{title}; a mark below the axis: the label is wrong"))
+    return Section("posteriors", "Probabilities", blocks or [Paragraph("There are no probabilities.", kind="note")])
 
 
 def data_section(found: Findings) -> Section:

@@ -51,6 +51,7 @@ from ...metrics import (
 )
 from ...semantics import has_segments
 from .charts import reliability_chart
+from .compared_models import Comparison, comparison_tables
 from .findings import ErrorBrowser, Findings, Section
 
 
@@ -247,6 +248,16 @@ def _segments(found: SegmentConfusion, label: str) -> Iterator[Block]:
         ["type", "shares a token with a gold one", "invented"],
         rows,
     )
+
+
+def comparison_section(found: Comparison) -> Section:
+    """The comparison in a report."""
+    words = (
+        f"p: of a difference from {found.models[0]} as large as this one, if both were equally good; Holm's correction "
+        "is for all tests of a table. A gold segment is missing where no predicted one shares a token with it, a "
+        "predicted one is spurious where no gold one does; a wrong type has the same tokens, a wrong border others."
+    )
+    return Section("compared", "Beside other models", [Paragraph(words), *comparison_tables(found)])
 
 
 def error_section(found: Findings, num_shown: int) -> Section:

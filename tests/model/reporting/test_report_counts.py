@@ -11,7 +11,7 @@ import pytest
 
 from dcrfdsl.data import corpus_from_rows
 from dcrfdsl.metrics import AMBIGUOUS, MISSING, Evaluation, reliability_of
-from dcrfdsl.model.reporting.charts import Series, _ticks, line_chart
+from dcrfdsl.model.reporting.charts import MOST_POINTS, Series, _ticks, line_chart, posterior_chart
 from dcrfdsl.model.reporting.model_sections import frequency_table
 from dcrfdsl.model.reporting.quality_sections import most_confused, segment_confusion, state_confusion
 from dcrfdsl.model.reporting.wrong_labels import Why, error_list, error_pages
@@ -194,6 +194,44 @@ def test_a_scale_is_logarithmic_where_numbers_span_a_decade():
     (low, middle, high), is_log = heights([500.0, 750.0, 1000.0])
     assert not is_log and middle == pytest.approx((low + high) / 2, abs=0.06)
     assert not heights([-10.0, 1.0, 1000.0])[1]  # a logarithm of what is below 0 there is none
+
+
+def drawn_posteriors(size, num_states):
+    """The heights of a chart's parts as shares, by state, in the order of positions; the table; and the drawing."""
+    table = np.random.default_rng(size).dirichlet(np.full(num_states, 0.4), size)
+    names, wrong = [f"<{k}>" for k in range(num_states)], np.arange(size) % 5 == 1
+    drawn = str(posterior_chart("t", names, table, [f"w{t}" for t in range(size)], wrong))
+    assert drawn.count('class="wrong"') == wrong.sum() and "<<" not in drawn
+    return table, drawn
+
+
+def test_posteriors_are_stacked_bars_over_words():
+    table, drawn = drawn_posteriors(7, 4)
+    heights = dict.fromkeys(range(7), 0.0)
+    number = r'="([\d.]*)"'
+    pattern = rf'part c(\d)" x="[\d.]*" y{number} width="[\d.]*" height{number}><title>w(\d): &lt;(\d)&gt; ([\d.]*)<'
+    full = 190.0  # pixels of probability 1
+    for colour, top, height, word, state, share in re.findall(pattern, drawn):
+        assert colour == state and table[int(word), int(state)] == pytest.approx(float(share), abs=5e-5)
+        assert float(height) == pytest.approx(full * float(share), abs=0.11)
+        heights[int(word)] += float(height)
+        below = table[int(word), : int(state) + 1].sum()
+        assert float(top) == pytest.approx(14.0 + full * (1.0 - below), abs=0.11)
+    assert list(heights.values()) == pytest.approx([full] * 7, abs=1.5)
+    assert all(f">w{t}</text>" in drawn for t in range(7))
+
+
+def test_posteriors_of_many_states_and_positions_are_areas_of_means():
+    table, drawn = drawn_posteriors(2 * MOST_POINTS, 9)
+    areas = re.findall(r'<polygon class="part c(\d)" points="([^"]*)"><title>([^<]*)<', drawn)
+    kept = np.sort(np.argsort(-table.sum(axis=0))[:5]).tolist()
+    assert [name for *_, name in areas] == [*(f"&lt;{k}&gt;" for k in kept), "others"]
+    for (_, path, _), k in zip(areas[:-1], kept, strict=True):
+        points = np.array([point.split(",") for point in path.split()], float)
+        assert len(points) == 2 * MOST_POINTS
+        thick = points[: MOST_POINTS - 1 : -1, 1] - points[:MOST_POINTS, 1]
+        assert thick == pytest.approx(190.0 * table[:, k].reshape(-1, 2).mean(axis=1), abs=0.21)
+    assert ">w1<" not in drawn and "position" in drawn
 
 
 def test_states_are_counted_where_gold_is_known():

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from report_cases import HOSTILE, Page, colour_pairs, contrast, read_page, two_layers
 
+from dcrfdsl import compare
 from dcrfdsl.data import corpus_from_rows
 from dcrfdsl.foundation import parts_style, printable
 from dcrfdsl.foundation.errors.diagnostics import DcrfError
@@ -21,8 +22,8 @@ from dcrfdsl.model.reporting.wrong_labels import error_pages
 from dcrfdsl.model.trained_model import load
 
 SECTIONS = [
-    "scores", "confusions", "errors", "calibration", "training", "weights", "transitions", "graph", "data", "template",
-    "record",
+    "scores", "confusions", "errors", "calibration", "training", "weights", "transitions", "graph", "posteriors",
+    "data", "template", "record",
 ]  # fmt: skip
 
 
@@ -186,6 +187,20 @@ def test_hostile_data_stay_text(tmp_path):
     raw = (tmp_path / "hostile.html").read_text(encoding="utf-8")
     assert not set("\u202e\u2066\u2028\u0000\x1b") & set(raw)
     assert "7 * 7" in hostile.text and raw.count("<script") == 2 and "<img" not in raw
+
+
+def test_a_comparison_is_shown_with_its_tests_and_errors(trained, tmp_path):
+    model, corpus = trained
+    other = model.with_weights(-model.weights, model.record)
+    found = compare({"one & <b>": model, "other": other}, corpus, draws=20, exchanges=50)
+    (path,) = model.report(corpus, tmp_path / "both.html", draws=20, threads=1, explained=0, comparison=found)
+    page = Page(path.read_text(encoding="utf-8"))
+    assert [named["id"] for tag, named in page.tags if tag == "section"] == [*SECTIONS[:4], "compared", *SECTIONS[4:]]
+    assert found.errors and found.error_differences
+    for words in ("p (Holm)", "p (McNemar)", "Errors by type", "Most frequent differences", "one & <b>"):
+        assert words in page.text
+    with pytest.raises(TypeError, match="comparison"):
+        model.report(corpus, tmp_path / "both.html", comparison="other.model")
 
 
 # pages, choices, mistakes -----------------------------------------------------------------------------------------
