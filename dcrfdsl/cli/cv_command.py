@@ -11,20 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from ..foundation import json_text, printable
 from . import command_files
 from .console import Talk, print_diagnostics, refuse
-from .options import (
-    MOST_JOBS,
-    Argument,
-    ByLabel,
-    Confusion,
-    Features,
-    Json,
-    Option,
-    Quiet,
-    SetPaths,
-    TableFormat,
-    Threads,
-    with_options,
-)
+from .options import MOST_JOBS, Argument, Features, Json, Option, Quiet, SetPaths, TableOptions, Threads, with_options
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -42,7 +29,7 @@ TABLES = ("by_state", "by_type", "confusion")
 
 
 @dataclass(frozen=True, kw_only=True)
-class CvOptions:
+class CvOptions(TableOptions):
     template: Annotated[str, Argument("TEMPLATE", help="Template file.")]
     data: Annotated[list[str], Argument("DATA...", help="Data with labels: files, or folders of files; - is stdin.")]
     folds: Annotated[int, Option("--folds", min=2, metavar="K", help="How many folds.")] = 5
@@ -60,9 +47,6 @@ class CvOptions:
     output: Annotated[
         Path | None, Option("--output", "-o", metavar="FILE", help="Write the data with the predictions of all folds.")
     ] = None
-    by_label: ByLabel = False
-    confusion: Confusion = False
-    format: TableFormat = "text"
     jobs: Annotated[
         int, Option("--jobs", min=1, max=MOST_JOBS, metavar="N", help="Run N folds at once; they share the threads.")
     ] = 1

@@ -10,20 +10,7 @@ from ..foundation import json_text, render
 from .command_files import data_files, load_model, prefetched, read_features, stream_gold
 from .console import Talk, check_decode
 from .inference_notes import bound_note, compared_note, pruning_notes
-from .options import (
-    Argument,
-    ByLabel,
-    Confusion,
-    Decode,
-    Features,
-    Json,
-    Option,
-    Quiet,
-    Rounds,
-    TableFormat,
-    Threads,
-    with_options,
-)
+from .options import Argument, Decode, Features, Json, Option, Quiet, Rounds, TableOptions, Threads, with_options
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -42,17 +29,14 @@ _NO_SHARES = ("log_likelihood", "illegal_moves", "rank_risk")
 
 
 @dataclass(frozen=True, kw_only=True)
-class EvalOptions:
+class EvalOptions(TableOptions):
     model: Annotated[str, Argument("MODEL", help="Model file.")]
     data: Annotated[list[str], Argument("DATA...", help="Data with labels: files, or folders of files; - is stdin.")]
-    by_label: ByLabel = False
-    confusion: Confusion = False
     errors: Annotated[
         int, Option("--errors", min=0, metavar="N", help="Show the first N sentences with a wrong label.")
     ] = 0
     decode: Decode = None
     rounds: Rounds = None
-    format: TableFormat = "text"
     threads: Threads = None
     features: Features = None
     as_json: Json = False

@@ -27,7 +27,7 @@ import os
 import re
 import types
 from collections.abc import Callable
-from dataclasses import MISSING, fields
+from dataclasses import MISSING, dataclass, fields
 from functools import partial
 from inspect import Parameter, Signature
 from pathlib import Path
@@ -251,14 +251,23 @@ Decode = Annotated[
         help="joint, marginal, local, certified or optimal (default: what the model was made for).",
     ),
 ]
-ByLabel = Annotated[
-    bool, Option("--by-label", help="Precision, recall, F1 and support of each state and segment type.")
-]
-Confusion = Annotated[bool, Option("--confusion", help="How often each state was labelled as each other.")]
 TableFormat = Annotated[
     Literal["text", "markdown", "latex", "csv"],
     Option("--format", metavar="text|markdown|latex|csv", help="How tables are written, for papers and spreadsheets."),
 ]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableOptions:
+    """What `eval` and `cv` have in common."""
+
+    by_label: Annotated[
+        bool, Option("--by-label", help="Precision, recall, F1 and support of each state and segment type.")
+    ] = False
+    confusion: Annotated[bool, Option("--confusion", help="How often each state was labelled as each other.")] = False
+    format: TableFormat = "text"
+
+
 Level = Annotated[float, Option("--level", metavar="SHARE", help="Confidence of the intervals, 0 to 1.")]
 Draws = Annotated[int, Option("--draws", min=1, max=MOST_DRAWS, metavar="N", help="Samples of the bootstrap.")]
 OutputOrStdout = Annotated[

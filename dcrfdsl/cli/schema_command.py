@@ -109,24 +109,16 @@ _CV = _object(
     ),
 )
 _COMPARE = _object(
-    models=_list(TEXT),
-    labels=_list(TEXT),
-    sentences=COUNT,
-    tokens=COUNT,
-    scores=_list(
-        _object(
-            name=TEXT,
-            values=_list(NUMBER),
-            intervals=_list(_list(NUMBER, 2)),
-            p_values=_list(NUMBER),
-            adjusted=_list(NUMBER),
-        )
-    ),
+    models=_list(TEXT), labels=_list(TEXT), sentences=COUNT, tokens=COUNT,
+    scores=_list(_object(
+        name=TEXT, values=_list(NUMBER), intervals=_list(_list(NUMBER, 2)), p_values=_list(NUMBER),
+        adjusted=_list(NUMBER),
+    )),
     mcnemar=_list(_object(unit=TEXT, model=TEXT, only_first=COUNT, only_other=COUNT, p_value=NUMBER, adjusted=NUMBER)),
     errors=_list(_object(label=TEXT, type=TEXT, error=TEXT, counts=_list(COUNT))),
     error_differences=_list(_object(label=TEXT, type=TEXT, model=TEXT, first=TEXT, other=TEXT, places=FROM_ONE)),
     differing=_list(FROM_ONE),
-)
+)  # fmt: skip
 _JUDGED = _object(
     count=COUNT,
     error=NUMBER,

@@ -1,9 +1,7 @@
-"""Tables for papers and spreadsheets: what a command prints as tables, in Markdown, LaTeX or CSV.
+"""Tables for papers and spreadsheets: those of the text output, cell by cell, in Markdown, LaTeX (booktabs) or CSV.
 
-The cells are those of the text output, so a figure reads the same everywhere. A text that stands between tables is a
-paragraph in Markdown, a comment in LaTeX, and a row of one cell in CSV; an empty line separates all of them. Not here:
-what is in a table (`report`, `label_report`), the widths and colours of a terminal.
-Sources: tables of GitHub Flavored Markdown; LaTeX with the package booktabs; RFC 4180.
+A text between tables is a paragraph in Markdown, a comment in LaTeX, a row of one cell in CSV. An empty line separates
+all of them. Not here: what is in a table (`report`, `label_report`). Sources: GitHub Flavored Markdown; RFC 4180.
 """
 
 from __future__ import annotations
@@ -21,12 +19,11 @@ from .console import refuse
 from .report import print_table
 
 Part: TypeAlias = Table | str
-Rows: TypeAlias = Sequence[Sequence[str]]
 # In LaTeX a hyphen beside another is a dash, and `[` or `*` at the start of a row would belong to the `\\` before it.
 _LATEX = {
     "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}",
-    ">": r"\textgreater{}", "|": r"\textbar{}", '"': r"\char34{}", "[": "{[}", "]": "{]}", "*": "{*}",
-    "`": "{`}", "'": "{'}", "-": "{-}", "±": r"$\pm$", "≥": r"$\geq$", **{sign: f"\\{sign}" for sign in "&%$#_{}"},
+    ">": r"\textgreater{}", "|": r"\textbar{}", '"': r"\char34{}", "±": r"$\pm$", "≥": r"$\geq$",
+    **{sign: f"\\{sign}" for sign in "&%$#_{}"}, **{sign: f"{{{sign}}}" for sign in "[]*`'-"},
 }  # fmt: skip
 
 
@@ -35,12 +32,12 @@ def print_parts(parts: Iterable[Part], written: str) -> None:
     for number, part in enumerate(parts):
         if number:
             print()
-        if isinstance(part, str):
-            print(part if written == "text" else FORMATS[written][0](part))
-        elif written == "text":
-            print_table(part)
+        if written != "text":
+            print(FORMATS[written](part))
+        elif isinstance(part, str):
+            print(part)
         else:
-            print(FORMATS[written][1](*_texts(part)))
+            print_table(part)
 
 
 def refuse_idle(written: str, options: Mapping[str, object]) -> None:
@@ -50,46 +47,41 @@ def refuse_idle(written: str, options: Mapping[str, object]) -> None:
             refuse("idle-option", f"`--format {written}` writes tables, and `{name}` is none", "leave one of them out")
 
 
-def _texts(table: Table) -> tuple[list[str], list[str], Rows]:
-    """The alignment and heading of each column, and the rows without those that are empty."""
-
-    def text(cell: object) -> str:
-        return cell.plain if isinstance(cell, Text) else str(cell)
-
-    rows = zip(*([text(cell) for cell in column.cells] for column in table.columns), strict=True)
-    sides = ["r" if column.justify == "right" else "l" for column in table.columns]
-    return sides, [text(column.header) for column in table.columns], [row for row in rows if any(row)]
+def _rows(table: Table) -> list[list[str]]:
+    """Headings and rows without those that are empty."""
+    columns = ([column.header, *column.cells] for column in table.columns)
+    every = (
+        [cell.plain if isinstance(cell, Text) else str(cell) for cell in row] for row in zip(*columns, strict=True)
+    )
+    return [row for row in every if any(row)]
 
 
-def _markdown(text: str) -> str:
-    return re.sub(r"[\\`*_\[\]<>|~&$#]", r"\\\g<0>", text)
+def _markdown(part: Part) -> str:
+    def escaped(text: str) -> str:
+        return re.sub(r"[\\`*_\[\]<>|~&$#]", r"\\\g<0>", text)
+
+    if isinstance(part, str):
+        return escaped(part).replace("\n", "  \n")
+    first, *others = [list(map(escaped, row)) for row in _rows(part)]
+    rule = ["---:" if column.justify == "right" else ":---" for column in part.columns]
+    return "\n".join(f"| {' | '.join(line)} |" for line in (first, rule, *others))
 
 
-def _latex(text: str) -> str:
-    return "".join(_LATEX.get(sign, sign) for sign in text)
+def _latex(part: Part) -> str:
+    if isinstance(part, str):
+        return "\n".join(f"% {line}" for line in part.split("\n"))
+    sides = "".join("r" if column.justify == "right" else "l" for column in part.columns)
+    rows = [" & ".join("".join(_LATEX.get(sign, sign) for sign in cell) for cell in row) for row in _rows(part)]
+    first, *others = (rf"{row} \\" for row in rows)
+    top = rf"\begin{{tabular}}{{{sides}}} % \usepackage{{booktabs}}"
+    return "\n".join([top, r"\toprule", first, r"\midrule", *others, r"\bottomrule", r"\end{tabular}"])
 
 
-def _csv(rows: Rows) -> str:
+def _csv(part: Part) -> str:
     out = io.StringIO()
+    rows: Sequence[Sequence[str]] = [[line] for line in part.split("\n")] if isinstance(part, str) else _rows(part)
     csv.writer(out, lineterminator="\n").writerows(rows)
     return out.getvalue().removesuffix("\n")
 
 
-def _markdown_table(sides: Sequence[str], head: Sequence[str], rows: Rows) -> str:
-    rule = ["---:" if side == "r" else ":---" for side in sides]
-    lines = [map(_markdown, head), rule, *(map(_markdown, row) for row in rows)]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
-
-
-def _latex_table(sides: Sequence[str], head: Sequence[str], rows: Rows) -> str:
-    first, *others = (" & ".join(map(_latex, row)) + r" \\" for row in (head, *rows))
-    top = rf"\begin{{tabular}}{{{''.join(sides)}}} % \usepackage{{booktabs}}"
-    return "\n".join([top, r"\toprule", first, r"\midrule", *others, r"\bottomrule", r"\end{tabular}"])
-
-
-# By its name how a format writes a text, and a table of alignments, headings and rows.
-FORMATS: Mapping[str, tuple[Callable[[str], str], Callable[[Sequence[str], Sequence[str], Rows], str]]] = {
-    "markdown": (lambda text: _markdown(text).replace("\n", "  \n"), _markdown_table),
-    "latex": (lambda text: "\n".join(f"% {line}" for line in text.split("\n")), _latex_table),
-    "csv": (lambda text: _csv([[line] for line in text.split("\n")]), lambda _, head, rows: _csv([head, *rows])),
-}
+FORMATS: Mapping[str, Callable[[Part], str]] = {"markdown": _markdown, "latex": _latex, "csv": _csv}

@@ -3,12 +3,10 @@
     bootstrap          draw S sentences with replacement, score them; the interval is that of the scores' quantiles
     randomisation      exchange both systems' counts of each sentence by chance; p = (1 + #{|d*| ≥ |d|}) / (1 + draws)
     McNemar            of b + c cases that one system alone gets right, b ~ Binomial(b + c, ½) if neither is better
-    Holm               of m p-values in rising order, p'_i = max_{j ≤ i} min(1, (m − j + 1) p_j): some p' ≤ α where
-                       there is no difference has a chance of α at most, however the tests depend on each other
+    Holm               of m p-values in rising order, p'_i = max_{j ≤ i} min(1, (m − j + 1) p_j), for any dependence
 
 A score is a function of sums of counts over sentences, such as right and all tokens. Sources: Efron & Tibshirani
-(1993), chapter 13; Noreen (1989); McNemar (1947), the exact form; Holm (1979). Not here: which counts a metric takes
-(`tallies`).
+(1993), chapter 13; Noreen (1989); McNemar (1947), exact; Holm (1979). Not here: what a metric counts (`tallies`).
 """
 
 from __future__ import annotations
@@ -118,6 +116,5 @@ def holm(p_values: Sequence[float]) -> list[float]:
     """The p-values adjusted by Holm's correction for all of them, in their order."""
     every = np.asarray(p_values, np.float64)
     order = np.argsort(every, kind="stable")
-    adjusted = np.empty(len(every))
-    adjusted[order] = np.minimum(1.0, np.maximum.accumulate(every[order] * np.arange(len(every), 0, -1)))
-    return [float(p) for p in adjusted]
+    every[order] = np.minimum(1.0, np.maximum.accumulate(every[order] * np.arange(len(every), 0, -1)))
+    return list(map(float, every))

@@ -23,7 +23,6 @@ LEFT, RIGHT, TOP, BOTTOM = 72.0, 14.0, 14.0, 46.0
 COLOURS = 6  # of lines in the style sheet
 MOST_BARS, BAR = 60, 34.0  # positions that are bars, and the width of one; more are areas
 MOST_LETTERS, LETTER = 16, 7.2  # of a name in a chart, and the width of one
-LEAST_SHARE = 0.002  # of a bar, less than half a pixel
 LOG_FROM = 10.0  # the ratio of largest to smallest from which a scale is logarithmic
 MOST_POINTS = 400  # of a line: more could not be told apart
 
@@ -143,30 +142,26 @@ def posterior_chart(title: str, states: Sequence[str], table: Floats, words: Seq
     levels = np.zeros((len(starts), len(states) + 1))
     levels[:, 1:] = np.cumsum(np.add.reduceat(table, starts) / widths[:, None], axis=1).clip(0.0, 1.0)
     for k, state in enumerate(states):
-        pairs = list(zip(*levels[:, k : k + 2].T.tolist(), strict=True))
+        shares = list(zip(*levels[:, k : k + 2].T.tolist(), strict=True))
         if is_long:
             xs = [plane.x(x) for x in (starts + widths / 2).tolist()]
-            ys = [*(plane.y(top) for _, top in pairs), *(plane.y(foot) for foot, _ in reversed(pairs))]
+            ys = [*(plane.y(top) for _, top in shares), *(plane.y(foot) for foot, _ in reversed(shares))]
             path = " ".join(f"{x:.1f},{y:.1f}" for x, y in zip([*xs, *reversed(xs)], ys, strict=True))
-            parts.append(Markup('<polygon class="part c{}" points="{}"><title>{}</title></polygon>').format(
-                k, path, printable(state)))  # fmt: skip
-        else:
-            parts += [
-                _bar(f"part c{k}", (plane.x(t + 0.04), plane.x(t + 0.96)), (plane.y(foot), plane.y(top)),
-                     f"{words[t]}: {state} {top - foot:.4f}")
-                for t, (foot, top) in enumerate(pairs)
-                if top - foot >= LEAST_SHARE
-            ]  # fmt: skip
-    foot = HEIGHT - BOTTOM + 7.0
+            area = Markup('<polygon class="part c{}" points="{}"><title>{}</title></polygon>')
+            parts.append(area.format(k, path, printable(state)))
+        for t, (foot, top) in enumerate([] if is_long else shares):
+            tip = f"{words[t]}: {state} {top - foot:.4f}"
+            parts.append(_bar(f"part c{k}", (plane.x(t + 0.04), plane.x(t + 0.96)), (plane.y(foot), plane.y(top)), tip))
+    below = HEIGHT - BOTTOM + 7.0
     for _, first, last in runs_of(list(zip(wrong.tolist(), np.cumsum(~wrong).tolist(), strict=True))):
         if wrong[first]:
-            parts.append(_bar("wrong", (plane.x(first), plane.x(last + 1)), (foot, foot - 5.0), "wrong label"))
+            parts.append(_bar("wrong", (plane.x(first), plane.x(last + 1)), (below, below - 5.0), "wrong label"))
     turned = Markup('<text text-anchor="end" transform="translate({:.1f} {:.1f}) rotate(-50)">{}</text>')
-    parts += [turned.format(plane.x(t + 0.6), foot + 12.0, name) for t, name in enumerate(names)]
+    parts += [turned.format(plane.x(t + 0.6), below + 12.0, name) for t, name in enumerate(names)]
     height = HEIGHT + 22.0 + (0.0 if is_long else max(map(len, names)) * 0.77 * LETTER - 20.0)
-    at = LEFT
+    at, key = LEFT, Markup('<text class="key c{}" x="{:.1f}" y="{:.1f}">{}</text>')
     for k, name in enumerate(map(_short, states)):
-        parts.append(Markup('<text class="key c{}" x="{:.1f}" y="{:.1f}">{}</text>').format(k, at, height - 8.0, name))
+        parts.append(key.format(k, at, height - 8.0, name))
         at += LETTER * len(name) + 18.0
     return _svg(title, parts, (max(right + 20.0, at), height))
 

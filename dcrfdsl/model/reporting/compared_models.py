@@ -49,11 +49,10 @@ class ComparedCases(NamedTuple):
 
 
 class ComparedErrors(NamedTuple):
-    """How often each model makes an error of one kind.
+    """How often each model makes an error.
 
     label: which label.   type: of segments; of a label without segments its gold state.
-    error: `missing`, `spurious`, `wrong type` or `wrong border`; `wrong label` without segments.
-    counts: of each model.
+    error: `missing`, `spurious`, `wrong type`, `wrong border`; `wrong label` without segments.   counts: of each model.
     """
 
     label: str
@@ -63,11 +62,10 @@ class ComparedErrors(NamedTuple):
 
 
 class ErrorDifference(NamedTuple):
-    """How often the first model and another one err differently at the same place.
+    """How often a model errs differently than the first one at the same place.
 
     label, type: as `ComparedErrors` has them.   model: the name of the other model.
-    first, other: the error of either, or `no error`.
-    places: how many of them.
+    first, other: the error of either, or `no error`.   places: how many of them.
     """
 
     label: str
@@ -117,18 +115,18 @@ def comparison_tables(found: Comparison) -> Iterator[TextTable]:
         rows.append(cells)
     heads = (heading for name in others for heading in (name, "p", "p (Holm)"))
     yield TextTable("Scores", ["score", first, *heads], rows)
+    head = ["right in one alone", first, "other", "of", "p (McNemar)", "p (Holm)"]
     cases = [
         [one.unit, f"{one.only_first:,}", f"{one.only_other:,}", one.model, *map(_p_value, (one.p_value, one.adjusted))]
         for one in found.cases
     ]
-    yield TextTable(
-        "Right in one alone", ["right in one alone", first, "other", "of", "p (McNemar)", "p (Holm)"], cases, (0, 3)
-    )
-    if found.errors:
-        counts = [[one.label, one.type, one.error, *(f"{n:,}" for n in one.counts)] for one in found.errors]
+    yield TextTable("Right in one alone", head, cases, (0, 3))
+    counts = [[one.label, one.type, one.error, *(f"{n:,}" for n in one.counts)] for one in found.errors]
+    most = found.error_differences[:MOST_DIFFERENCES]
+    differences = [[f"{one.places:,}", one.label, one.type, one.first, one.other, one.model] for one in most]
+    if counts:
         yield TextTable("Errors by type", ["label", "type", "error", *found.models], counts, (0, 1, 2))
-    if most := found.error_differences[:MOST_DIFFERENCES]:
-        differences = [[f"{one.places:,}", one.label, one.type, one.first, one.other, one.model] for one in most]
+    if differences:
         head = ["places", "label", "type", first, "other", "of"]
         yield TextTable("Most frequent differences of errors", head, differences, (1, 2, 3, 4, 5))
 

@@ -186,16 +186,19 @@ def _transitions(found: TransitionWeights) -> HeatTable:
 
 
 def graph_section(found: Findings) -> Section:
-    """Sentences as unrolled graphs with their probabilities."""
+    """Sentences as unrolled graphs with their probabilities; the probabilities alone where all are long."""
     blocks: list[Block] = []
     for one in found.sentences:
         blocks.append(Heading(f"Sentence {one.number:,}"))
         caption = f"Factor graph of sentence {one.number:,}: circles are labels, wrong ones dashed; squares are factors"
         blocks.append(Picture(inline_svg(svg(one.drawing)), caption, kind="graph"))
         table = TextTable(f"Labels of sentence {one.number:,}", one.head, one.rows, tuple(range(len(one.head))))
-        blocks.append(Fold("Labels and probabilities as a table", [table]))
+        blocks += [Fold("Labels and probabilities as a table", [table]), *_posteriors(found, one.number - 1)]
     if not blocks:
         blocks.append(Paragraph("No sentence is short enough to be drawn. `--sentence N` draws one all the same."))
+        chosen = dict.fromkeys(map(found.corpus.sentence_of, found.errors.token[:1000].tolist()))
+        for number in list(chosen)[:MOST_SENTENCES] or [int(np.argmax(found.corpus.lengths()))]:
+            blocks += _posteriors(found, number)
     else:
         words = (
             "A pointer on a circle or square brings up its probabilities or features; so do Tab and the arrow keys. "
@@ -205,23 +208,16 @@ def graph_section(found: Findings) -> Section:
     return Section("graph", "Unrolled graph", blocks)
 
 
-def posterior_section(found: Findings) -> Section:
-    """The probabilities of the labels of some sentences: those whose graphs are drawn, or else those with errors."""
-    off = found.corpus.sentence_off
-    chosen = [one.number - 1 for one in found.sentences if one.rows]
-    if not chosen:
-        chosen = list(dict.fromkeys(map(found.corpus.sentence_of, found.errors.token[:1000].tolist())))
-        chosen = chosen[:MOST_SENTENCES] or [int(np.argmax(found.corpus.lengths()))]
-    word, blocks = word_column(found.corpus, list(found.evaluation.gold)), list[Block]()
-    for number, (label, table) in ((number, pair) for number in chosen for pair in found.marginals.items()):
-        here = slice(int(off[number]), int(off[number + 1]))
-        tokens = range(here.start, here.stop)
-        words = [str(t - here.start + 1) if word is None else found.corpus.text_column(word).text(t) for t in tokens]
-        wrong = (found.evaluation.scored(label) & ~found.evaluation.right(label))[here]
-        title = f"Probabilities of {label} in sentence {number + 1:,}"
-        drawn = posterior_chart(title, found.evaluation.known_states(label), table[here], words, wrong)
-        blocks.append(Picture(drawn, f"{title}; a mark below the axis: the label is wrong"))
-    return Section("posteriors", "Probabilities", blocks or [Paragraph("There are no probabilities.", kind="note")])
+def _posteriors(found: Findings, number: int) -> Iterator[Block]:
+    """The probabilities of the labels of a sentence, from 0."""
+    first, end = found.corpus.sentence_off[number : number + 2].tolist()
+    word = word_column(found.corpus, list(found.evaluation.gold))
+    text = str if word is None else found.corpus.text_column(word).text
+    for label, table in found.marginals.items() if end > first else ():
+        wrong = (found.evaluation.scored(label) & ~found.evaluation.right(label))[first:end]
+        title, states = f"Probabilities of {label} in sentence {number + 1:,}", found.evaluation.known_states(label)
+        drawn = posterior_chart(title, states, table[first:end], list(map(text, range(first, end))), wrong)
+        yield Picture(drawn, f"{title}; a mark below the axis: the label is wrong")
 
 
 def data_section(found: Findings) -> Section:

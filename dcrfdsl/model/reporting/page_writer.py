@@ -23,21 +23,8 @@ from markupsafe import Markup
 from ...foundation import TextTable, block_html, needed, parts_style, printable_lines, write_whole
 from ...semantics import template_listing
 from .findings import Findings, Section
-from .model_sections import (
-    data_section,
-    graph_section,
-    posterior_section,
-    training_blocks,
-    transition_blocks,
-    weight_section,
-)
-from .quality_sections import (
-    calibration_section,
-    comparison_section,
-    confusion_section,
-    error_section,
-    score_section,
-)
+from .model_sections import data_section, graph_section, training_blocks, transition_blocks, weight_section
+from .quality_sections import calibration_section, confusion_section, error_section, score_section
 from .wrong_labels import error_pages
 
 # In JSON they can stand in texts only, where these escapes mean the same.
@@ -81,12 +68,10 @@ def _every_section(found: Findings, errors: Section) -> list[Section]:
         confusion_section(found),
         errors,
         calibration_section(found),
-        *([] if found.comparison is None else [comparison_section(found.comparison)]),
         Section("training", "Training", training_blocks(found.stages, found.trials)),
         weight_section(found),
         Section("transitions", "Transitions", transition_blocks(found.transitions)),
         graph_section(found),
-        posterior_section(found),
         data_section(found),
         Section("template", "Template", [template_listing(found.template)]),
         Section(

@@ -36,6 +36,7 @@ from ...foundation import (
     whole_shade,
 )
 from ...metrics import (
+    NOTHING,
     Evaluation,
     Interval,
     Reliability,
@@ -43,6 +44,7 @@ from ...metrics import (
     bootstrap_interval,
     bootstrap_intervals,
     confusion,
+    confusion_of,
     reliability_of,
     same_tokens,
     segments_compared,
@@ -51,7 +53,7 @@ from ...metrics import (
 )
 from ...semantics import has_segments
 from .charts import reliability_chart
-from .compared_models import Comparison, comparison_tables
+from .compared_models import comparison_tables
 from .findings import ErrorBrowser, Findings, Section
 
 
@@ -112,19 +114,6 @@ def segment_confusion(evaluation: Evaluation, label: str) -> SegmentConfusion:
     )
 
 
-def most_confused(states: Sequence[str], counts: Ints, most: int) -> list[tuple[str, str, int]]:
-    """The pairs (gold, predicted, count) that are confused most often."""
-    wrong = counts.copy()
-    np.fill_diagonal(wrong, 0)
-    pairs = np.argsort(-wrong, axis=None, kind="stable")[:most]
-    rows, columns = np.divmod(pairs, max(1, len(states)))
-    return [
-        (states[a], states[b], int(wrong[a, b]))
-        for a, b in zip(rows.tolist(), columns.tolist(), strict=True)
-        if wrong[a, b]
-    ]
-
-
 MOST_STATES = 25  # of a confusion matrix; the rest go into one row and column
 MOST_PAIRS = 20
 OTHERS = "all others"
@@ -153,6 +142,9 @@ def score_section(found: Findings) -> Section:
     )
     rows = [[name, _value(value)] for name, value in found.values.items()]
     blocks.append(TextTable("The template's own metrics, and counts", ["metric", "value"], rows))
+    if found.comparison is not None:
+        words = f"p: of the difference from {found.comparison.models[0]}; Holm's is for all tests of a table."
+        blocks += [Heading("Beside other models"), Paragraph(words), *comparison_tables(found.comparison)]
     return Section("scores", "Scores", blocks)
 
 
@@ -208,9 +200,9 @@ def _states(found: Findings, label: str) -> Iterator[Block]:
         np.add.at(shown, (place[:, None], place[None, :]), counts)
         names = [*states[:MOST_STATES], f"{OTHERS} ({len(states) - MOST_STATES})"]
     yield _matrix(f"States of {label}: gold in rows, predicted in columns", "gold ↓ predicted →", names, names, shown)
-    pairs = most_confused(states, counts, MOST_PAIRS)
+    pairs = [pair for pair in confusion_of(found.evaluation, label).mistakes if pair[1] is not NOTHING][:MOST_PAIRS]
     wrong = max(1, int(counts.sum() - np.trace(counts)))
-    rows = [[gold, predicted, f"{count:,}", f"{100 * count / wrong:.1f} %"] for gold, predicted, count in pairs]
+    rows = [[gold, str(ours), f"{count:,}", f"{100 * count / wrong:.1f} %"] for gold, ours, count in pairs]
     if rows:
         yield TextTable(f"Most frequent confusions of {label}", ["gold", "predicted", "tokens", "of all"], rows, (0, 1))
 
@@ -248,16 +240,6 @@ def _segments(found: SegmentConfusion, label: str) -> Iterator[Block]:
         ["type", "shares a token with a gold one", "invented"],
         rows,
     )
-
-
-def comparison_section(found: Comparison) -> Section:
-    """The comparison in a report."""
-    words = (
-        f"p: of a difference from {found.models[0]} as large as this one, if both were equally good; Holm's correction "
-        "is for all tests of a table. A gold segment is missing where no predicted one shares a token with it, a "
-        "predicted one is spurious where no gold one does; a wrong type has the same tokens, a wrong border others."
-    )
-    return Section("compared", "Beside other models", [Paragraph(words), *comparison_tables(found)])
 
 
 def error_section(found: Findings, num_shown: int) -> Section:

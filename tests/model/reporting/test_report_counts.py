@@ -13,7 +13,7 @@ from dcrfdsl.data import corpus_from_rows
 from dcrfdsl.metrics import AMBIGUOUS, MISSING, Evaluation, reliability_of
 from dcrfdsl.model.reporting.charts import MOST_POINTS, Series, _ticks, line_chart, posterior_chart
 from dcrfdsl.model.reporting.model_sections import frequency_table
-from dcrfdsl.model.reporting.quality_sections import most_confused, segment_confusion, state_confusion
+from dcrfdsl.model.reporting.quality_sections import segment_confusion, state_confusion
 from dcrfdsl.model.reporting.wrong_labels import Why, error_list, error_pages
 from dcrfdsl.semantics.resolve.resolution import load_text
 
@@ -92,9 +92,6 @@ def test_states_are_counted_pair_by_pair(seed):
         for b, other in enumerate(states):
             pairs = zip(gold.tolist(), predicted.tolist(), strict=True)
             assert counts[a, b] == sum((STATES[g], STATES[p]) == (one, other) for g, p in pairs if g >= 0 and p >= 0)
-    wrong = most_confused(states, counts, 99)
-    assert [count for _, _, count in wrong] == sorted((count for _, _, count in wrong), reverse=True)
-    assert sum(count for _, _, count in wrong) == counts.sum() - np.trace(counts)
 
 
 @pytest.mark.parametrize("seed", range(4))
