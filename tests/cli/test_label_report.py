@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import sys
 from pathlib import Path
@@ -127,6 +128,23 @@ def test_tables_and_mistakes_follow_the_scores(here: Path, capsys: Captured) -> 
     scores = SHOWN[: SHOWN.index("\nby_state")]
     assert printed(capsys) == scores
     assert printed(capsys, "--confusion") == scores + SHOWN[SHOWN.index("\nconfusion") : SHOWN.index("\nsentence 2")]
+
+
+def test_tables_for_spreadsheets_have_the_same_cells(here: Path, capsys: Captured) -> None:
+    rows = list(csv.reader(printed(capsys, "--by-label", "--confusion", "--format", "csv").splitlines()))
+    shown = [line.split() for line in SHOWN[: SHOWN.index("\nsentence 2")].split("\n")]
+    ends = shown.index(["by_state(part)", "precision", "recall", "f1", "support"])
+    assert [[cell for cell in row if cell] for row in rows[rows.index(shown[ends]) :] if row] == [
+        row for row in shown[ends:] if row
+    ]
+    assert rows[:3] == [
+        shown[0],
+        ["segments(part)", "", "50.00", "50.00", "50.00"],
+        ["accuracy(kind)", "80.00", "", "", ""],
+    ]
+    assert rows[4:6] == [["count", "value"], ["tokens", "5"]]
+    assert run(["eval", "m", "gold.txt", "--errors", "3", "--format", "latex"]) == 1
+    assert "idle-option" in capsys.readouterr().err
 
 
 def test_json_has_the_same(here: Path, capsys: Captured) -> None:

@@ -143,7 +143,7 @@ def score_section(found: Findings) -> Section:
     rows = [[name, _value(value)] for name, value in found.values.items()]
     blocks.append(TextTable("The template's own metrics, and counts", ["metric", "value"], rows))
     if found.comparison is not None:
-        words = f"p: of the difference from {found.comparison.models[0]}; Holm's is for all tests of a table."
+        words = f"p: of the difference from {found.comparison.models[0]}; p (Holm): for all tests of a table."
         blocks += [Heading("Beside other models"), Paragraph(words), *comparison_tables(found.comparison)]
     return Section("scores", "Scores", blocks)
 
