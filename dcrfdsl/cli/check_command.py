@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import click
 
-from ..foundation import DcrfError, Diagnostic, printable
+from .. import data as data_room, features as feature_room, graph, semantics, syntax
+from ..foundation import DcrfError, Diagnostic, did_you_mean, printable
 from .command_files import STDIN, read_features, read_sample, read_text, resolved_template
 from .console import INPUT_ERROR, Talk, os_error, print_diagnostics, refuse
 from .options import Argument, Features, Option, Quiet, SetPaths, StageName, with_options
@@ -23,9 +24,6 @@ from .options import Argument, Features, Option, Quiet, SetPaths, StageName, wit
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ..data import Corpus
-    from ..features import RegisteredFeature
-    from ..semantics import ModelSpec, Resolved
     from .cost_table import ClassCounts
 
 
@@ -84,9 +82,7 @@ def check(options: CheckOptions) -> None:
     registered = read_features(options.features)
     if options.print == "ast":
         template = options.templates[0]
-        from ..syntax import parse, tree_text
-
-        print(tree_text(parse(read_text(template), "<stdin>" if template == STDIN else template)), end="")
+        print(syntax.tree_text(syntax.parse(read_text(template), "<stdin>" if template == STDIN else template)), end="")
     elif options.format == "text":
         _check_in_words(options, options.templates, registered)
     else:
@@ -110,7 +106,7 @@ def _refuse_idle(options: CheckOptions, templates: Sequence[str]) -> None:
 
 
 def _check_in_words(
-    options: CheckOptions, templates: Sequence[str], registered: Mapping[str, RegisteredFeature]
+    options: CheckOptions, templates: Sequence[str], registered: Mapping[str, feature_room.RegisteredFeature]
 ) -> None:
     """Prints messages and costs, a template after the other. Fails in the end if one of them has errors."""
     failed = False
@@ -130,15 +126,13 @@ def _check_in_words(
         raise click.exceptions.Exit(INPUT_ERROR)
 
 
-def _check_one(options: CheckOptions, template: str, registered: Mapping[str, RegisteredFeature]) -> None:
-    from ..semantics import check as checked, expanded, to_text
-
+def _check_one(options: CheckOptions, template: str, registered: Mapping[str, feature_room.RegisteredFeature]) -> None:
     quiet, stage = options.quiet, options.stage
     resolved = resolved_template(template, options.set_, stage, options.data)
     corpus = _sample(options, resolved, Talk(quiet))
-    _report(checked(resolved, stage=stage, corpus=corpus, registered=registered), template, quiet)
+    _report(semantics.check(resolved, stage=stage, corpus=corpus, registered=registered), template, quiet)
     if options.expand:
-        print(to_text(expanded(resolved.spec, stage)), end="")
+        print(semantics.to_text(semantics.expanded(resolved.spec, stage)), end="")
         return
     if options.print is not None:
         print(PASSES[options.print](resolved, stage, Path() if template == STDIN else Path(template).parent), end="")
@@ -163,7 +157,7 @@ def _check_one(options: CheckOptions, template: str, registered: Mapping[str, Re
         _print_pieces(resolved.spec, stage)
 
 
-def _sample(options: CheckOptions, resolved: Resolved, talk: Talk) -> Corpus | None:
+def _sample(options: CheckOptions, resolved: semantics.Resolved, talk: Talk) -> data_room.Corpus | None:
     return read_sample(options.data, resolved.spec, talk) if options.data and resolved.spec.data else None
 
 
@@ -180,7 +174,7 @@ def _report(diagnostics: Sequence[Diagnostic], template: str, quiet: bool) -> No
 
 
 def _check_for_programs(
-    options: CheckOptions, templates: Sequence[str], registered: Mapping[str, RegisteredFeature]
+    options: CheckOptions, templates: Sequence[str], registered: Mapping[str, feature_room.RegisteredFeature]
 ) -> None:
     from .diagnostic_formats import FORMATS
 
@@ -196,17 +190,15 @@ def _check_for_programs(
 
 
 def _problems(
-    options: CheckOptions, template: str, registered: Mapping[str, RegisteredFeature]
+    options: CheckOptions, template: str, registered: Mapping[str, feature_room.RegisteredFeature]
 ) -> tuple[Sequence[Diagnostic], Mapping[str, ClassCounts]]:
     """All problems of a template, those of its file and data, too, and the counts of its classes in the data."""
-    from ..semantics import check as checked
-
     found: list[Diagnostic] = []
     classes: Mapping[str, ClassCounts] = {}
     try:
         resolved = resolved_template(template, options.set_, options.stage, options.data)
         corpus = _sample(options, resolved, Talk(quiet=True))
-        found += checked(resolved, stage=options.stage, corpus=corpus, registered=registered)
+        found += semantics.check(resolved, stage=options.stage, corpus=corpus, registered=registered)
         if corpus is not None:
             found += [Diagnostic("data-warning", text, severity="warning") for text in corpus.warnings]
             if not any(one.severity == "error" for one in found):
@@ -232,44 +224,37 @@ def _diagnostics_of(error: DcrfError | OSError) -> Sequence[Diagnostic]:
 # what is printed of a template ----------------------------------------------------------------------------------------
 
 
-def _print_pieces(spec: ModelSpec, stage: str | None) -> None:
+def _print_pieces(spec: semantics.ModelSpec, stage: str | None) -> None:
     """Prints the pieces that training normalises separately, and the cliques that count in several of them."""
-    from ..semantics import last_pieces, times_trained
-
-    pieces = last_pieces(spec, stage)
+    pieces = semantics.last_pieces(spec, stage)
     if not pieces:
         return
-    several = [f"`{name}` {count} times" for name, count in times_trained(pieces).items() if count > 1]
+    several = [f"`{name}` {count} times" for name, count in semantics.times_trained(pieces).items() if count > 1]
     print(f"\npieces     {', '.join(piece.name for piece in pieces)}")
     if several:
         print(f"overlap    trained {', '.join(several)}; `overlap = divide` would count each once")
 
 
 def _explain(slug: str) -> None:
-    from ..foundation import did_you_mean
-    from ..semantics import EXPLANATIONS, entries_named
     from .explain_command import described
 
-    if slug not in EXPLANATIONS:
-        guess = did_you_mean(slug, EXPLANATIONS)
+    if slug not in semantics.EXPLANATIONS:
+        guess = did_you_mean(slug, semantics.EXPLANATIONS)
         refuse("unknown-slug", f"`{slug}` is no kind of message", f"did you mean `{guess}`?" if guess else None)
-    print("\n\n".join(described(entry) for entry in entries_named(slug) if entry.kind == "message"))
+    print("\n\n".join(described(entry) for entry in semantics.entries_named(slug) if entry.kind == "message"))
 
 
 # passes of the compiler ----------------------------------------------------------------------------------------------
 
 
-def _written_out(resolved: Resolved, stage: str | None, folder: Path) -> str:
+def _written_out(resolved: semantics.Resolved, stage: str | None, folder: Path) -> str:
     """The template without `use`, shorthands and windows, and with its defaults."""
-    from ..semantics import expanded, to_text, with_defaults, without_windows
-
-    spec = expanded(_with_paths(resolved, folder), stage)
-    return to_text(with_defaults(without_windows(spec), stage), every_option=True)
+    spec = semantics.expanded(_with_paths(resolved, folder), stage)
+    return semantics.to_text(semantics.with_defaults(semantics.without_windows(spec), stage), every_option=True)
 
 
-def _with_paths(resolved: Resolved, folder: Path) -> ModelSpec:
+def _with_paths(resolved: semantics.Resolved, folder: Path) -> semantics.ModelSpec:
     """The specification with the paths of files that `use` brought from another folder as seen from `folder`."""
-    from ..syntax import StateFile
 
     def moved(name: str, path: str) -> str:
         there = resolved.directories.get(name, folder)
@@ -277,7 +262,7 @@ def _with_paths(resolved: Resolved, folder: Path) -> ModelSpec:
         return Path(os.path.relpath(there / path, folder)).as_posix() if apart else path
 
     def with_states(item: Any) -> Any:
-        if not isinstance(item.domain, StateFile):
+        if not isinstance(item.domain, syntax.StateFile):
             return item
         domain = item.domain.model_copy(update={"path": moved(item.name, item.domain.path)})
         return item.model_copy(update={"domain": domain})
@@ -288,17 +273,15 @@ def _with_paths(resolved: Resolved, folder: Path) -> ModelSpec:
     return spec.model_copy(update={"lexicons": tuple(lexicons), **variables})
 
 
-def _cliques(resolved: Resolved, stage: str | None, folder: Path) -> str:
-    from ..data import declared_states
-    from ..graph import clique_listing
-    from ..semantics import expanded
-
-    return clique_listing(expanded(resolved.spec, stage), declared_states(resolved.spec, resolved.directories))
+def _cliques(resolved: semantics.Resolved, stage: str | None, folder: Path) -> str:
+    return graph.clique_listing(
+        semantics.expanded(resolved.spec, stage), data_room.declared_states(resolved.spec, resolved.directories)
+    )
 
 
 # By their names on the command line: functions of a template that the checker accepts, of the stage that runs, and of
 # the folder that paths are relative to. The tree, `ast`, is that of a text.
-PASSES: Mapping[str, Callable[[Resolved, str | None, Path], str]] = {
+PASSES: Mapping[str, Callable[[semantics.Resolved, str | None, Path], str]] = {
     # as JSON, which `dcrfdsl schema model` describes
     "spec": lambda found, *_: json.dumps(found.spec.model_dump(mode="json"), indent=2, ensure_ascii=False) + "\n",
     "expanded": _written_out,

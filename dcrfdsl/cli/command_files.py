@@ -16,10 +16,11 @@ from itertools import combinations
 from pathlib import Path
 from queue import Empty, Queue
 from threading import Event, Thread
-from typing import TYPE_CHECKING, NamedTuple, NoReturn, TypeVar
+from typing import NamedTuple, NoReturn, TypeVar
 
 import click
 
+from .. import data as data_room, features, model as models, semantics, syntax, training
 from ..foundation import (
     LONGEST_TEMPLATE,
     DcrfError,
@@ -30,14 +31,6 @@ from ..foundation import (
     template_text,
 )
 from .console import Talk, print_diagnostics, refuse
-
-if TYPE_CHECKING:
-    from ..data import Corpus
-    from ..features import RegisteredFeature
-    from ..model import TrainedModel
-    from ..semantics import ModelSpec, Resolved
-    from ..syntax import DataSpec, Label, Latent, Memory
-
 
 STDIN = "-"
 TOKENS_AT_ONCE = 2_000  # where one sentence is wanted
@@ -56,17 +49,15 @@ def read_text(path: str) -> str:
 
 def resolved_template(
     path: str, overrides: Sequence[str] | None, stage: str | None, data: str | None = None
-) -> Resolved:
+) -> semantics.Resolved:
     """The model of a template file, or of the text on stdin, with the problems found so far.
 
     data: the data file on the same command line. Raises `DcrfError` if the two were exchanged.
     """
-    from ..semantics import load_template, load_text
-
     if path == STDIN:
-        return load_text(read_text(path), "<stdin>", overrides or (), stage)
+        return semantics.load_text(read_text(path), "<stdin>", overrides or (), stage)
     try:
-        resolved = load_template(path, overrides or (), stage)
+        resolved = semantics.load_template(path, overrides or (), stage)
     except DcrfError:
         _refuse_exchanged(path, data)
         raise
@@ -77,14 +68,12 @@ def resolved_template(
 
 def _refuse_exchanged(template: str, data: str | None) -> None:
     """Raises `DcrfError` if the data file is a template."""
-    from ..syntax import MAX_CHARACTERS, parse_partial
-
     if data is None or not os.path.isfile(data) or not os.path.isfile(template):
         return
-    if os.path.getsize(data) > MAX_CHARACTERS:
+    if os.path.getsize(data) > syntax.MAX_CHARACTERS:
         return
     try:
-        tree, problems = parse_partial(read_template(data), data)
+        tree, problems = syntax.parse_partial(read_template(data), data)
     except DcrfError:
         return
     if len(tree.statements) > len(problems):
@@ -92,28 +81,28 @@ def _refuse_exchanged(template: str, data: str | None) -> None:
         refuse("exchanged-arguments", message, f"write `{shell_word(data)} {shell_word(template)}`")
 
 
-def read_features(paths: Iterable[str] | None) -> dict[str, RegisteredFeature]:
+def read_features(paths: Iterable[str] | None) -> dict[str, features.RegisteredFeature]:
     """The `@dcrfdsl.feature` functions of the user's Python files, by name."""
     if not paths:
         return {}
-    from ..features import load_feature_file, registered_features
-
-    files = [load_feature_file(Path(path)) for path in paths]
+    files = [features.load_feature_file(Path(path)) for path in paths]
     # a key per file, so that one name in two files is an error instead of the last one winning
-    return registered_features({f"{i}.{name}": item for i, file in enumerate(files) for name, item in file.items()})
+    return features.registered_features(
+        {f"{i}.{name}": item for i, file in enumerate(files) for name, item in file.items()}
+    )
 
 
-def load_model(path: str, registered: Mapping[str, RegisteredFeature], rounds: int | None = None) -> TrainedModel:
+def load_model(
+    path: str, registered: Mapping[str, features.RegisteredFeature], rounds: int | None = None
+) -> models.TrainedModel:
     """The model in a file, with the user's functions by name; says where one is not what it was at training.
 
     rounds: of boosting, after which it is wanted.
     """
-    from ..model import TrainedModel, changed_functions
-
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DcrfWarning)  # it is printed as other messages are
-        model = TrainedModel.load(path, registered=registered)
-    print_diagnostics(changed_functions(model, path))
+        model = models.TrainedModel.load(path, registered=registered)
+    print_diagnostics(models.changed_functions(model, path))
     return model if rounds is None else model.at_round(rounds)
 
 
@@ -123,7 +112,7 @@ def read_unused_features(paths: Iterable[str] | None, talk: Talk, why: str) -> N
         talk(f"note: {why}; --features is not used")
 
 
-def data_statement(spec: ModelSpec) -> DataSpec:
+def data_statement(spec: semantics.ModelSpec) -> syntax.DataSpec:
     """The `data` statement of the model. Raises `DcrfError` for a model built in Python without one."""
     if spec.data is None:
         refuse("no-data", "the model does not say how its data are read", "give its template a `data` statement")
@@ -137,15 +126,13 @@ def data_files(paths: Sequence[str]) -> list[str]:
     files: list[str] = []
     for path in paths:
         if os.path.isdir(path):
-            from ..training import files_in
-
-            files += map(str, files_in(Path(path)))
+            files += map(str, training.files_in(Path(path)))
         else:
             files.append(path)
     return files
 
 
-def read_gold(path: str, spec: ModelSpec, talk: Talk, *, trains: bool = False) -> Corpus:
+def read_gold(path: str, spec: semantics.ModelSpec, talk: Talk, *, trains: bool = False) -> data_room.Corpus:
     """Data with the columns of all labels. Prints the warnings of the reader.
 
     trains: whether models are trained on it, so that what training alone reads has to be there.
@@ -153,29 +140,25 @@ def read_gold(path: str, spec: ModelSpec, talk: Talk, *, trains: bool = False) -
     return _read(path, spec, talk, required=[label.name for label in spec.labels], trains=trains)
 
 
-def stream_gold(path: str, spec: ModelSpec, talk: Talk) -> Iterator[Corpus]:
+def stream_gold(path: str, spec: semantics.ModelSpec, talk: Talk) -> Iterator[data_room.Corpus]:
     """The same data in parts of whole sentences, of which one is held at a time."""
-    from ..data import stream_corpus
-    from ..semantics import spare_columns
-
     required = [label.name for label in spec.labels]
-    spare = spare_columns(spec)
-    for chunk in stream_corpus(path, data_statement(spec), required=required, spare=spare, flush=False):
+    spare = semantics.spare_columns(spec)
+    for chunk in data_room.stream_corpus(path, data_statement(spec), required=required, spare=spare, flush=False):
         for warning in chunk.corpus.warnings:
             talk(f"warning: {warning}")
         yield chunk.corpus
 
 
-def read_sentence(path: str, spec: ModelSpec, number: int, *, required: Sequence[str] = ()) -> Corpus:
+def read_sentence(
+    path: str, spec: semantics.ModelSpec, number: int, *, required: Sequence[str] = ()
+) -> data_room.Corpus:
     """A sentence of a file, read no further than needed.   number: from 1.   required: labels that it must have."""
-    from ..data import stream_corpus
-    from ..semantics import spare_columns
-
     before = 0
     optional = [label.name for label in spec.labels if label.name not in required]
-    chunks = stream_corpus(
+    chunks = data_room.stream_corpus(
         path, data_statement(spec), tokens_per_chunk=TOKENS_AT_ONCE, required=required, optional=optional,
-        spare=spare_columns(spec),
+        spare=semantics.spare_columns(spec),
     )  # fmt: skip
     for chunk in chunks:
         if number <= before + chunk.corpus.num_sentences:
@@ -190,7 +173,7 @@ def refuse_sentence(path: str, count: int, number: int) -> NoReturn:
     refuse("no-such-sentence", f"`{path}` has {sentences}, there is no number {number:,}")
 
 
-def read_sample(path: str, spec: ModelSpec, talk: Talk) -> Corpus:
+def read_sample(path: str, spec: semantics.ModelSpec, talk: Talk) -> data_room.Corpus:
     """Data to check a template against, of a folder all its files. Columns of labels may be absent; the checker reports
     that.
     """
@@ -198,24 +181,19 @@ def read_sample(path: str, spec: ModelSpec, talk: Talk) -> Corpus:
     return joined([_read(file, spec, talk, optional=names, trains=True) for file in data_files([path])])
 
 
-def joined(corpora: Sequence[Corpus]) -> Corpus:
+def joined(corpora: Sequence[data_room.Corpus]) -> data_room.Corpus:
     """The data of several files as one."""
     if len(corpora) == 1:
         return corpora[0]
-    from ..training import joined_corpora
-
-    return joined_corpora(corpora)
+    return training.joined_corpora(corpora)
 
 
 def _read(
-    path: str, spec: ModelSpec, talk: Talk, *, required: Sequence[str] = (), optional: Sequence[str] = (),
+    path: str, spec: semantics.ModelSpec, talk: Talk, *, required: Sequence[str] = (), optional: Sequence[str] = (),
     trains: bool = False,
-) -> Corpus:  # fmt: skip
-    from ..data import read_corpus
-    from ..semantics import spare_columns
-
-    spare = () if trains else spare_columns(spec)
-    corpus = read_corpus(path, data_statement(spec), required=required, optional=optional, spare=spare)
+) -> data_room.Corpus:  # fmt: skip
+    spare = () if trains else semantics.spare_columns(spec)
+    corpus = data_room.read_corpus(path, data_statement(spec), required=required, optional=optional, spare=spare)
     for warning in corpus.warnings:
         talk(f"warning: {warning}")
     return corpus
@@ -259,21 +237,17 @@ def refuse_foreign(checkpoint: Path) -> None:
     """Raises `DcrfError` if a file that is no checkpoint stands where one is to be."""
     if not os.path.lexists(checkpoint):
         return
-    from ..training import is_checkpoint
-
-    if not is_checkpoint(checkpoint):
+    if not training.is_checkpoint(checkpoint):
         message = f"`{checkpoint}` is no checkpoint, and training would write its own there"
         refuse("file-exists", message, "move it away, or name another model after `-o`")
 
 
-def files_of_template(resolved: Resolved) -> list[Path]:
+def files_of_template(resolved: semantics.Resolved) -> list[Path]:
     """The files that a template reads besides itself and the data: used templates, lexicons, files of states."""
-    from ..syntax import StateFile
-
     spec, directories = resolved.spec, resolved.directories
     named = [(lexicon.name, lexicon.path) for lexicon in spec.lexicons]
-    variables: tuple[Label | Latent | Memory, ...] = (*spec.labels, *spec.latents, *spec.memories)
-    named += [(one.name, one.domain.path) for one in variables if isinstance(one.domain, StateFile)]
+    variables: tuple[syntax.Label | syntax.Latent | syntax.Memory, ...] = (*spec.labels, *spec.latents, *spec.memories)
+    named += [(one.name, one.domain.path) for one in variables if isinstance(one.domain, syntax.StateFile)]
     return [*resolved.used, *(directories[name] / path for name, path in named if name in directories)]
 
 

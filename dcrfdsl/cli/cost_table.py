@@ -12,21 +12,12 @@ import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+from .. import data, features, foundation, graph as graphs, inference, optimizers, semantics, syntax, training
 from ..foundation import Diagnostic, give_back_memory, memory_in_use
 from .inference_notes import decode_words
 from .report import NUMBER, TEXT, duration, peak_mb, print_table, table
-
-if TYPE_CHECKING:
-    from ..data import Corpus
-    from ..features import FeatureExtractor, Lexicons, RegisteredFeature
-    from ..foundation import Block
-    from ..graph import JoinedCost, JoinedPairs, Parameters
-    from ..semantics import MethodSettings, ModelSpec, Resolved
-    from ..syntax import CliqueSpec
-    from ..training import SecondsRange, UntrainedModel
-
 
 # classes in the data -------------------------------------------------------------------------------------------------
 
@@ -63,19 +54,16 @@ def _listed(counts: Mapping[str, int]) -> str:
     return ", ".join(texts)
 
 
-def _counts(states: Sequence[str], codes: Any, corpus: Corpus) -> ClassCounts:
+def _counts(states: Sequence[str], codes: Any, corpus: data.Corpus) -> ClassCounts:
     import numpy as np
-
-    from ..data import STARTS, mark_table, segments_of
-    from ..semantics import has_segments
 
     tokens = np.bincount(codes[codes >= 0], minlength=len(states)).tolist()
     segments: dict[str, int] = {}
-    if has_segments(states):
+    if semantics.has_segments(states):
         known = np.maximum(codes, -1)
-        mark, kind, names = mark_table(states)
-        found = segments_of(known, mark, kind, corpus.sentence_off)
-        opens = STARTS[2, mark]  # what begins a segment even after `I`
+        mark, kind, names = data.mark_table(states)
+        found = data.segments_of(known, mark, kind, corpus.sentence_off)
+        opens = data.STARTS[2, mark]  # what begins a segment even after `I`
         follows = (known[found.start - 1] < 0) & ~np.isin(found.start, corpus.sentence_off)
         sure = opens[known[found.start]] | ~follows
         segments = dict(zip(names, np.bincount(found.kind[sure], minlength=len(names)).tolist(), strict=True))
@@ -108,13 +96,11 @@ class CostTable:
         more = len(self.cliques) - MOST_ROWS
         return [f"… and {more:,} more cliques"] if more > 0 else []
 
-    def blocks(self) -> list[Block]:
-        from ..foundation import Paragraph, TextTable
-
+    def blocks(self) -> list[foundation.Block]:
         return [
-            TextTable("What the cliques cost", HEADINGS, self.cliques[:MOST_ROWS]),
-            *(Paragraph(line, kind="note") for line in self._more()),
-            TextTable("What the model costs", ["what", "value"], self.totals, (0, 1)),
+            foundation.TextTable("What the cliques cost", HEADINGS, self.cliques[:MOST_ROWS]),
+            *(foundation.Paragraph(line, kind="note") for line in self._more()),
+            foundation.TextTable("What the model costs", ["what", "value"], self.totals, (0, 1)),
         ]
 
     def print(self) -> None:
@@ -125,24 +111,21 @@ class CostTable:
 # without data -----------------------------------------------------------------------------------------------------
 
 
-def declared_costs(resolved: Resolved, stage: str | None) -> CostTable:
+def declared_costs(resolved: semantics.Resolved, stage: str | None) -> CostTable:
     """The table without data: what the declared states determine."""
-    from ..data import declared_states
-    from ..semantics import learns
-
     spec = resolved.spec  # checked
-    states = declared_states(spec, resolved.directories)
+    states = data.declared_states(spec, resolved.directories)
     counts = {name: None if listed is None else len(listed) for name, listed in states.items()}
     counts |= _view_counts(spec, states)
     rows = [
-        (clique.label, *table_words(spec, clique, counts, states), UNKNOWN if learns(clique) else "0")
+        (clique.label, *table_words(spec, clique, counts, states), UNKNOWN if semantics.learns(clique) else "0")
         for clique in spec.cliques
     ]
     sweeps = [(len(clique.sites), _entries(clique, counts)) for clique in spec.cliques if len(clique.sites) > 1]
     work = None if any(entries is None for _, entries in sweeps) else sum(n * (entries or 0) for n, entries in sweeps)
     unknown = ", ".join(f"`{name}`" for name, count in counts.items() if count is None)
     totals = [("one sweep", UNKNOWN if work is None else work_words(work))]
-    taught = any(map(learns, spec.cliques))
+    taught = any(map(semantics.learns, spec.cliques))
     totals += [("exact", UNKNOWN), ("weights", UNKNOWN if taught else "0"), ("memory", UNKNOWN)]
     totals += [("time", UNKNOWN if taught else NO_TIME), *order_rows(spec, states), *decoding_rows(spec, stage)]
     known = {name: listed for name, listed in states.items() if listed is not None}
@@ -152,62 +135,70 @@ def declared_costs(resolved: Resolved, stage: str | None) -> CostTable:
     return CostTable(rows, [*totals, ("?", f"{depends}; give {'training ' * taught}data with `--data FILE`")])
 
 
-def order_rows(spec: ModelSpec, states: Mapping[str, Sequence[str] | None]) -> list[tuple[str, str]]:
+def order_rows(spec: semantics.ModelSpec, states: Mapping[str, Sequence[str] | None]) -> list[tuple[str, str]]:
     """The order that scores without names have to be in."""
     scored = dict.fromkeys(name for column in (spec.data.columns if spec.data else ()) for name in column.type.of)
     listed = {name: known for name in scored if (known := states.get(name)) is not None}
     return [("scores", f"of `{name}`: {', '.join(known[:MOST_ROWS])}") for name, known in listed.items()]
 
 
-def _view_counts(spec: ModelSpec, states: Mapping[str, Sequence[str] | None]) -> dict[str, int]:
+def _view_counts(spec: semantics.ModelSpec, states: Mapping[str, Sequence[str] | None]) -> dict[str, int]:
     """How many states the views of cliques have, where those of their label are declared."""
     used = {site.variable for clique in spec.cliques for site in clique.sites}
     views = [view for view in spec.views if view.name in used]
     if not views:
         return {}
-    from ..features import own_functions, view_label, view_map  # loads the engine
+    labels = {
+        view.name: states.get(features.view_label(spec, view))
+        for view in views
+        if not features.own_functions(spec, view)
+    }
+    return {
+        view.name: len(features.view_map(spec, view, listed).states)
+        for view in views
+        if (listed := labels.get(view.name))
+    }
 
-    labels = {view.name: states.get(view_label(spec, view)) for view in views if not own_functions(spec, view)}
-    return {view.name: len(view_map(spec, view, listed).states) for view in views if (listed := labels.get(view.name))}
 
-
-def decoding_rows(spec: ModelSpec, stage: str | None) -> list[tuple[str, str]]:
+def decoding_rows(spec: semantics.ModelSpec, stage: str | None) -> list[tuple[str, str]]:
     """The row of the decoding rule, if it follows from the criterion because the template names none."""
-    from ..semantics import decode_rule
-
-    rule = decode_rule(spec, stage)
+    rule = semantics.decode_rule(spec, stage)
     return [] if rule.trained is None else [("decoding", decode_words(rule.name, rule.trained))]
 
 
-def once_rows(spec: ModelSpec, states: Mapping[str, Sequence[str]]) -> list[tuple[str, str]]:
+def once_rows(spec: semantics.ModelSpec, states: Mapping[str, Sequence[str]]) -> list[tuple[str, str]]:
     """How the model keeps to `once`, if it has one."""
-    from ..semantics import once_words
-
-    return [("once", once_words(spec, states))] if spec.onces else []
+    return [("once", semantics.once_words(spec, states))] if spec.onces else []
 
 
-def _cards(clique: CliqueSpec, counts: Mapping[str, int | None]) -> list[int | None]:
+def _cards(clique: syntax.CliqueSpec, counts: Mapping[str, int | None]) -> list[int | None]:
     """States of each site, with START and STOP where they are used; None if they are learned from data."""
     beyond = 2 if clique.edges == "pad" else 0
     return [None if (count := counts.get(site.variable)) is None else count + beyond for site in clique.sites]
 
 
-def _entries(clique: CliqueSpec, counts: Mapping[str, int | None]) -> int | None:
+def _entries(clique: syntax.CliqueSpec, counts: Mapping[str, int | None]) -> int | None:
     cards = _cards(clique, counts)
     return None if None in cards else math.prod(card for card in cards if card is not None)
 
 
 def table_words(
-    spec: ModelSpec, clique: CliqueSpec, counts: Mapping[str, int | None], states: Mapping[str, Sequence[str] | None]
+    spec: semantics.ModelSpec,
+    clique: syntax.CliqueSpec,
+    counts: Mapping[str, int | None],
+    states: Mapping[str, Sequence[str] | None],
 ) -> tuple[str, str]:
     """The states and the table of a clique; of segments their types and tokens. states: None where data tells them."""
-    from ..semantics import longest_segment, segment_classes
-
     if clique.segmental:
         label = spec.labels_by_name[clique.sites[0].variable]
         listed = states.get(label.name)
-        types = None if listed is None else sum(bool(one.name) for one in segment_classes(label.domain, listed))
-        return f"{UNKNOWN if types is None else f'{types:,}'} × {longest_segment(spec, clique)} tokens", "none"
+        types = (
+            None if listed is None else sum(bool(one.name) for one in semantics.segment_classes(label.domain, listed))
+        )
+        return (
+            f"{UNKNOWN if types is None else f'{types:,}'} × {semantics.longest_segment(spec, clique)} tokens",
+            "none",
+        )
     cards, entries = _cards(clique, counts), _entries(clique, counts)
     words = " × ".join(
         f"{UNKNOWN} {site.variable}" if card is None else str(card)
@@ -216,12 +207,12 @@ def table_words(
     return words, UNKNOWN if entries is None else f"{entries:,}"
 
 
-def segment_rows(spec: ModelSpec, states: Mapping[str, Sequence[str]], stage: str | None) -> list[tuple[str, str]]:
+def segment_rows(
+    spec: semantics.ModelSpec, states: Mapping[str, Sequence[str]], stage: str | None
+) -> list[tuple[str, str]]:
     """The states of the memories that stand for segments and runs in the graph, and what decoding does about bounds."""
-    from ..semantics import decode_rule, unrolled_spec
-
-    known, rows = unrolled_spec(spec, states)[1], []
-    kept = "; `decode marginal` does not keep to the bounds" * (decode_rule(spec, stage).name == "marginal")
+    known, rows = semantics.unrolled_spec(spec, states)[1], []
+    kept = "; `decode marginal` does not keep to the bounds" * (semantics.decode_rule(spec, stage).name == "marginal")
     for name, listed in known.items():  # other names have no blanks
         far = f"{len(listed):,} states of a token, how far its"
         if name.startswith("segment "):
@@ -250,54 +241,45 @@ class Trained(NamedTuple):
 
 
 def trained_costs(
-    resolved: Resolved, corpus: Corpus, registered: Mapping[str, RegisteredFeature], stage: str | None,
-    at_once: Callable[[Diagnostic], None] | None = None,
+    resolved: semantics.Resolved, corpus: data.Corpus, registered: Mapping[str, features.RegisteredFeature],
+    stage: str | None, at_once: Callable[[Diagnostic], None] | None = None,
 ) -> Trained:  # fmt: skip
     """The complete table, and warnings from the data. Raises DcrfError if the gold labels forbid training, or if the
     model does not fit into memory.
 
     at_once: is told what takes very much before it is built; without it that is among the warnings.
     """
-    from ..data import encode_labels
-    from ..training import assemble, naming_statements, refuse_undecodable
-
     spec = resolved.spec  # checked
     remarks: list[Diagnostic] = []
     told = at_once or remarks.append
-    problem = assemble(spec, corpus, resolved.directories, registered, remark=told)
-    refuse_undecodable(spec, problem.states, stage)
+    problem = training.assemble(spec, corpus, resolved.directories, registered, remark=told)
+    training.refuse_undecodable(spec, problem.states, stage)
     idle = dict(_idle_lexicons(spec, corpus, problem.lexicons, registered))
     remarks += [*_silent_features(problem.extractor, corpus, idle.keys()), *idle.values()]
-    codes = encode_labels(spec, problem.states, corpus).codes
+    codes = data.encode_labels(spec, problem.states, corpus).codes
     names = [label.name for label in spec.labels]
     classes = {name: _counts(problem.states[name], codes[m], corpus) for m, name in enumerate(names)}
-    with naming_statements(resolved.spec, problem.states):
+    with training.naming_statements(resolved.spec, problem.states):
         return Trained(_table(resolved, problem, registered, stage, classes), remarks, classes)
 
 
 def _table(
-    resolved: Resolved, problem: UntrainedModel, registered: Mapping[str, RegisteredFeature], stage: str | None,
-    classes: Mapping[str, ClassCounts],
+    resolved: semantics.Resolved, problem: training.UntrainedModel,
+    registered: Mapping[str, features.RegisteredFeature], stage: str | None, classes: Mapping[str, ClassCounts],
 ) -> CostTable:  # fmt: skip
-    from ..graph import automaton_seconds, joined_costs, training_cost
-    from ..inference import fastest_automaton
-    from ..optimizers import pair_bytes
-    from ..semantics import LbfgsSettings, inference_settings, stage_chain, stage_settings
-    from ..training import assemble, training_seconds
-
     spec, corpus = problem.spec, problem.corpus
     graph, rows, relations = problem.graph, problem.rows, problem.relations
     parameters, _ = problem.learn_parameters()
-    settings = stage_settings(spec, stage_chain(spec, stage)[-1].label)
+    settings = semantics.stage_settings(spec, semantics.stage_chain(spec, stage)[-1].label)
     runs = problem.gradient_runs(parameters)
     optimizer, history = settings.optimizer, 0.0
-    if isinstance(optimizer, LbfgsSettings):
-        history = optimizer.memory * pair_bytes(parameters.num_weights) / 8
-    method, taken = _method(problem, parameters, settings.infer or inference_settings(spec))
+    if isinstance(optimizer, semantics.LbfgsSettings):
+        history = optimizer.memory * optimizers.pair_bytes(parameters.num_weights) / 8
+    method, taken = _method(problem, parameters, settings.infer or semantics.inference_settings(spec))
     pruned = method == "pruned"
-    automaton = None if pruned else fastest_automaton(graph, parameters)
-    seconds = None if automaton is None else automaton_seconds(automaton)
-    estimated = partial(training_cost, runs=runs, history=history, automaton=seconds, thin=pruned)
+    automaton = None if pruned else inference.fastest_automaton(graph, parameters)
+    seconds = None if automaton is None else graphs.automaton_seconds(automaton)
+    estimated = partial(graphs.training_cost, runs=runs, history=history, automaton=seconds, thin=pruned)
     cost = estimated(graph, parameters, rows, corpus.sentence_off, relations=relations)
     counts: dict[str, int | None] = {name: len(states) for name, states in problem.states.items()}
     for clique, template in zip(spec.cliques, graph.templates, strict=False):  # constraints come after the cliques
@@ -312,13 +294,13 @@ def _table(
     if exact and automaton is not None:
         taken += f", by an automaton of {automaton.states:,} states and {automaton.moves:,} moves"
 
-    def relative_cost(sample: Corpus) -> float:
-        part = assemble(spec, sample, resolved.directories, registered)
+    def relative_cost(sample: data.Corpus) -> float:
+        part = training.assemble(spec, sample, resolved.directories, registered)
         weights, _ = part.learn_parameters()
         its = estimated(part.graph, weights, part.rows, sample.sentence_off, relations=part.relations)
         return cost.seconds(exact=exact, cores=cores) / its.seconds(exact=exact, cores=cores)
 
-    lasts = training_seconds(
+    lasts = training.training_seconds(
         resolved, corpus, relative_cost=relative_cost, evaluation=cost.seconds(exact=exact, cores=cores), stage=stage,
         registered=registered,
     )  # fmt: skip
@@ -334,7 +316,7 @@ def _table(
         *((f"`{name}`", counts.words()) for name, counts in classes.items()),
         ("weights", f"{sum(cost.weights):,}"),
         *(("joined", _joined_words(joined)) for joined in cost.joined),
-        *(_joined_exact(joined_costs(graph, corpus.sentence_off, relations)) if cost.joined else ()),
+        *(_joined_exact(graphs.joined_costs(graph, corpus.sentence_off, relations)) if cost.joined else ()),
         *(() if cost.joined else (("exact", f"{work}; {width}"),)),
         *segment_rows(spec, problem.states, stage),
         ("one sweep", work_words(cost.sweep)),
@@ -348,38 +330,35 @@ def _table(
     return CostTable(cliques, totals)
 
 
-def _method(problem: UntrainedModel, parameters: Parameters, asked: MethodSettings) -> tuple[str, str]:
+def _method(
+    problem: training.UntrainedModel, parameters: graphs.Parameters, asked: semantics.MethodSettings
+) -> tuple[str, str]:
     """The inference method of training, and its text in the table."""
-    from ..inference import Binder, PerSentenceMethod, choose_method
-    from ..semantics import AutoSettings, PrunedSettings
-
-    method, settings = choose_method(problem.graph, parameters, asked)
-    if method == "auto" and isinstance(settings, AutoSettings):  # the graphs of the data decide
-        binder = Binder(problem.graph, parameters, programs=False)
+    method, settings = inference.choose_method(problem.graph, parameters, asked)
+    if method == "auto" and isinstance(settings, semantics.AutoSettings):  # the graphs of the data decide
+        binder = inference.Binder(problem.graph, parameters, programs=False)
         bound = binder.bind(problem.rows, problem.corpus.sentence_off, problem.relations)
-        method = PerSentenceMethod.of(bound, settings).description()
+        method = inference.PerSentenceMethod.of(bound, settings).description()
         return method, f"`auto` takes {method}"
     shown = "exact" if method in ("automaton", "segments") else method
-    if isinstance(settings, PrunedSettings) and settings.by is not None:
+    if isinstance(settings, semantics.PrunedSettings) and settings.by is not None:
         return method, f"`{shown}`, by the marginals of `{settings.by}`"
     if asked.method != "auto":
         return method, f"`{shown}`"
     return method, f"`{shown}`, which `auto` takes{_estimates(problem) if method == 'trp' else ''}"
 
 
-def _estimates(problem: UntrainedModel) -> str:
+def _estimates(problem: training.UntrainedModel) -> str:
     """By which `auto` passes messages although exact inference may fit: `: about 9.9 µs a token, and exact 37 µs`."""
-    from ..graph import exact_seconds, message_cost
-
-    cost, messages = problem.graph.exact_cost, message_cost(problem.graph)
+    cost, messages = problem.graph.exact_cost, graphs.message_cost(problem.graph)
     if cost.work == math.inf:
         return ""
-    both = messages.seconds, exact_seconds(cost.work)
+    both = messages.seconds, graphs.exact_seconds(cost.work)
     spent, exact = (f"{float(f'{1e6 * seconds:.2g}'):,g} µs" for seconds in both)
     return f": about {spent} a token in {messages.sweeps:g} sweeps, and exact {exact}"
 
 
-def _time(lasts: SecondsRange, cores: int) -> str:
+def _time(lasts: training.SecondsRange, cores: int) -> str:
     if lasts.most == 0.0:
         return NO_TIME
     of_cores = f"on {cores} core{'' if cores == 1 else 's'}"
@@ -391,18 +370,18 @@ def _counted(count: int, what: str) -> str:
     return f"{count:,} {what}{'' if count == 1 else 's'}"
 
 
-def _silent_features(extractor: FeatureExtractor, corpus: Corpus, idle: Collection[str]) -> Iterator[Diagnostic]:
+def _silent_features(
+    extractor: features.FeatureExtractor, corpus: data.Corpus, idle: Collection[str]
+) -> Iterator[Diagnostic]:
     """Warnings about features that never fire, one per feature however many cliques use it.
 
     idle: lexicons that match nothing; features that read one of them are left out. So are tests of missing numbers
     that come with the number itself: that a channel has no gaps is no mistake.
     """
-    from ..features import lexicons_of
-
     fires: dict[str, bool] = {}
     for number, alphabet in enumerate(extractor.sets):
         for feature, count in zip(extractor.listed(number)[0], alphabet.features_of_template, strict=True):
-            if any(name in idle for factor in feature.factors for name in lexicons_of(factor.condition)):
+            if any(name in idle for factor in feature.factors for name in features.lexicons_of(factor.condition)):
                 continue
             # single components of a vector may well be zero throughout
             name = " & ".join(replace(factor, component=None).name for factor in feature.factors)
@@ -416,20 +395,21 @@ def _silent_features(extractor: FeatureExtractor, corpus: Corpus, idle: Collecti
 
 
 def _idle_lexicons(
-    spec: ModelSpec, corpus: Corpus, lexicons: Lexicons, registered: Mapping[str, RegisteredFeature]
+    spec: semantics.ModelSpec,
+    corpus: data.Corpus,
+    lexicons: features.Lexicons,
+    registered: Mapping[str, features.RegisteredFeature],
 ) -> Iterator[tuple[str, Diagnostic]]:
     """Warnings about lexicons that hardly match, with the name of the lexicon."""
-    from ..features import idle_remedy, lexicon_matches
-
-    for name, tokens in lexicon_matches(spec, corpus, lexicons, registered).items():
+    for name, tokens in features.lexicon_matches(spec, corpus, lexicons, registered).items():
         if tokens * RARE < corpus.num_tokens or tokens == 0:
             entries = len(lexicons.by_name[name].entries)
             message = f"lexicon `{name}` ({entries:,} entries) matches {tokens:,} of {corpus.num_tokens:,} tokens"
-            remedy = idle_remedy(name, spec, corpus, lexicons)
+            remedy = features.idle_remedy(name, spec, corpus, lexicons)
             yield name, Diagnostic("idle-lexicon", message, location=corpus.file, help=remedy, severity="warning")
 
 
-def _joined_exact(cost: JoinedCost) -> list[tuple[str, str]]:
+def _joined_exact(cost: graphs.JoinedCost) -> list[tuple[str, str]]:
     if cost.forests == cost.sentences:
         return [("exact", f"{work_words(cost.work)}; every sentence is a tree, or several: linear in its length")]
     work = work_words(cost.work) if cost.work < math.inf else "does not fit"
@@ -442,7 +422,7 @@ def _joined_exact(cost: JoinedCost) -> list[tuple[str, str]]:
     return [("exact", work), ("loops", f"{count}; {tables}")]
 
 
-def _joined_words(joined: JoinedPairs) -> str:
+def _joined_words(joined: graphs.JoinedPairs) -> str:
     """`skip: 1 pair in the median sentence, at most 7 in 99 of 100, 20 in the worst`"""
     median = f"{joined.median:g} pair{'' if joined.median == 1 else 's'} in the median sentence"
     return f"`{joined.clique}`: {median}, at most {joined.high:g} in 99 of 100, {joined.most:,} in the worst"

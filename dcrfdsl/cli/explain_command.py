@@ -9,13 +9,14 @@ import textwrap
 from importlib import import_module
 from typing import TYPE_CHECKING, Annotated
 
+from .. import semantics
+from ..foundation import did_you_mean, spelling_remedy
 from .console import refuse
 from .options import Argument
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from ..semantics import ReferenceEntry, SettingEntry
 
 MOST_COLUMNS = 100  # longer lines are hard to read
 # modules for other libraries: the page of the documentation, and names of theirs
@@ -57,11 +58,10 @@ def explain(
 
 def _overview() -> Iterable[str]:
     """All names, a paragraph a kind."""
-    from ..semantics import reference_entries
     from .command_reference import command_entries
 
     kinds: dict[str, list[str]] = {}
-    for entry in (*command_entries(), *_libraries(), *reference_entries()):
+    for entry in (*command_entries(), *_libraries(), *semantics.reference_entries()):
         kinds.setdefault(entry.kind, []).append(entry.name)
     for kind, names in kinds.items():
         yield "\n".join([kind, *_indented(["  ".join(names)])])
@@ -70,14 +70,13 @@ def _overview() -> Iterable[str]:
 
 def _page(name: str) -> str:
     """All that stands under a name; DcrfError if nothing does."""
-    from ..semantics import entries_named, settings_named
     from .command_reference import command_entries
 
     if name.startswith("-") and len(name) > 1:
         return _option_page(name.partition("=")[0])
     in_brackets = re.fullmatch(r"(?:error|warning|note)\[(.+)\]", name)
     slug = in_brackets[1] if in_brackets else name
-    entries, settings = entries_named(slug), settings_named(name)
+    entries, settings = semantics.entries_named(slug), semantics.settings_named(name)
     commands = (entry for entry in command_entries() if entry.name == name)
     libraries = (entry for entry in _libraries() if _names_library(entry, name))
     parts = [described(entry) for entry in (*entries, *commands, *libraries)]
@@ -89,38 +88,33 @@ def _page(name: str) -> str:
     return "\n\n".join(parts)
 
 
-def _libraries() -> Iterable[ReferenceEntry]:
+def _libraries() -> Iterable[semantics.ReferenceEntry]:
     """An entry for each module that meets another library, from what the module says; the library is not loaded."""
-    from ..semantics import ReferenceEntry
-
     for name, (page, others) in LIBRARIES.items():
         module = import_module(f"dcrfdsl.{name}")
         summary, *rest = inspect.cleandoc(module.__doc__ or "").split("\n\n")
         public, where = ", ".join(module.__all__), f"See docs/{page}.md, and `help` of its names in Python."
         usage = f"from dcrfdsl.{name} import {public}"
         text = "\n\n".join((*rest, where))
-        yield ReferenceEntry("module", name, usage, summary, text, synonyms=tuple(others.split(", ")))
+        yield semantics.ReferenceEntry("module", name, usage, summary, text, synonyms=tuple(others.split(", ")))
 
 
-def _names_library(entry: ReferenceEntry, name: str) -> bool:
+def _names_library(entry: semantics.ReferenceEntry, name: str) -> bool:
     """Whether a module, a public name of it, or a name of the library is asked for."""
     known = (entry.name, *entry.usage.partition(" import ")[2].split(", "), *entry.synonyms)
     return name.removeprefix("dcrfdsl.").lower() in (one.lower() for one in known)
 
 
-def _with_word(word: str) -> Iterable[ReferenceEntry]:
+def _with_word(word: str) -> Iterable[semantics.ReferenceEntry]:
     """The statements whose form has a word, as that of `piece` has `locked`."""
-    from ..semantics import reference_entries
-
     if word.islower():  # what stands for a name is in capitals
-        for entry in reference_entries():
+        for entry in semantics.reference_entries():
             if entry.kind == "statement" and re.search(rf"(?<![\w-]){re.escape(word)}(?![\w-])", entry.usage):
                 yield entry
 
 
 def _option_page(name: str) -> str:
     """What an option does, by the commands that have it; DcrfError if none has it."""
-    from ..foundation import did_you_mean, spelling_remedy
     from .command_reference import described_command, option_entries
     from .command_table import COMMANDS
 
@@ -135,15 +129,13 @@ def _option_page(name: str) -> str:
 
 def _remedy(name: str) -> str:
     """The nearest word of the language, or command."""
-    from ..foundation import did_you_mean, spelling_remedy
-    from ..semantics import nearest_name
     from .command_table import COMMANDS
 
-    guess = nearest_name(name) or did_you_mean(name, list(COMMANDS))
+    guess = semantics.nearest_name(name) or did_you_mean(name, list(COMMANDS))
     return spelling_remedy(guess, "`dcrfdsl explain` lists all names")
 
 
-def described(entry: ReferenceEntry) -> str:
+def described(entry: semantics.ReferenceEntry) -> str:
     lines = [f"{entry.kind} {entry.name}", ""]
     if entry.usage:
         lines += [*_indented([entry.usage], 4), ""]
@@ -166,9 +158,9 @@ def described(entry: ReferenceEntry) -> str:
     return "\n".join(lines)
 
 
-def _setting_lines(name: str, settings: Sequence[tuple[str, SettingEntry]]) -> Iterable[str]:
+def _setting_lines(name: str, settings: Sequence[tuple[str, semantics.SettingEntry]]) -> Iterable[str]:
     """A setting of this name, with whatever has it; those that say the same stand together."""
-    holders: dict[SettingEntry, list[str]] = {}
+    holders: dict[semantics.SettingEntry, list[str]] = {}
     for owner, setting in settings:
         holders.setdefault(setting, []).append(owner)
     yield f"setting {name}"

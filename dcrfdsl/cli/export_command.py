@@ -8,17 +8,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import click
 
+from .. import crfsuite, export as export_room, model as models
 from ..foundation import DcrfError, Table, json_text, render
 from .command_files import Output, load_model, read_features, read_gold, refuse_clash
 from .console import Talk, refuse
 from .options import DASH, Argument, Features, Json, Option, Quiet, Rounds, with_options
-
-if TYPE_CHECKING:
-    from ..model import TrainedModel
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,7 +83,7 @@ def _refuse_clashes(options: ExportOptions) -> None:
     refuse_clash(outputs, inputs)
 
 
-def _loaded(options: ExportOptions) -> TrainedModel:
+def _loaded(options: ExportOptions) -> models.TrainedModel:
 
     try:
         return load_model(options.model, read_features(options.features), options.rounds)
@@ -105,19 +103,18 @@ OWN = "its features call functions of yours"
 
 
 def _python(options: ExportOptions, talk: Talk) -> None:
-    from ..export import FORMATS as PROGRAM_FORMATS, export_tagger
     from .report import file_size
 
     threshold, share = _limits(options)
     model = _loaded(options)
     scored = _scored(options, model, talk)
-    written = export_tagger(model, options.output, bits=options.bits, threshold=threshold, share=share)
+    written = export_room.export_tagger(model, options.output, bits=options.bits, threshold=threshold, share=share)
     for pattern in written.slow:
         talk(f"note: `/{pattern}/` repeats a repetition: on long words Python may take long to match it")
     if not options.as_json:
         kind = model.spec.data.format if model.spec.data is not None else None
-        if kind not in (None, *PROGRAM_FORMATS):
-            read = " and ".join(f"`{name}`" for name in PROGRAM_FORMATS)
+        if kind not in (None, *export_room.FORMATS):
+            read = " and ".join(f"`{name}`" for name in export_room.FORMATS)
             talk(f"note: from a shell the program reads {read}, not `{kind}`: give it JSON lines and `--jsonl`")
         sizes = [f"{path} ({file_size(path)})" for path in (written.program, written.arrays)]
         talk(f"wrote {' and '.join(sizes)}")
@@ -128,13 +125,12 @@ def _python(options: ExportOptions, talk: Talk) -> None:
 
 
 def _model(options: ExportOptions, talk: Talk) -> None:
-    from ..export import lighter
     from .report import file_size
 
     threshold, share = _limits(options)
     model = _loaded(options)
     scored = _scored(options, model, talk)
-    made = lighter(model, bits=options.bits, threshold=threshold, share=share)
+    made = export_room.lighter(model, bits=options.bits, threshold=threshold, share=share)
     made.model.save(options.output)
     if not options.as_json:
         talk(f"wrote {options.output} ({file_size(Path(options.output))})")
@@ -146,11 +142,11 @@ def _model(options: ExportOptions, talk: Talk) -> None:
 Scores = dict[str, tuple[float, float]]
 
 
-def _scored(options: ExportOptions, model: TrainedModel, talk: Talk) -> Callable[[TrainedModel], Scores]:
+def _scored(options: ExportOptions, model: models.TrainedModel, talk: Talk) -> Callable[[models.TrainedModel], Scores]:
     """A function that scores a lighter model beside `model` on the data of `--dev`, which is read now."""
     gold = None if options.dev is None else read_gold(options.dev, model.spec, talk)
 
-    def scores(light: TrainedModel) -> Scores:
+    def scores(light: models.TrainedModel) -> Scores:
         if gold is None:
             return {}
         first, second = model.evaluate(gold), light.evaluate(gold)
@@ -163,13 +159,15 @@ def _scored(options: ExportOptions, model: TrainedModel, talk: Talk) -> Callable
     return scores
 
 
-def _feature_weights(model: TrainedModel) -> int:
+def _feature_weights(model: models.TrainedModel) -> int:
     import numpy as np
 
     return int(np.count_nonzero(model.weights[model.parameters.num_bias :]))
 
 
-def _tell_costs(options: ExportOptions, model: TrainedModel, scores: Scores, kept: int, files: list[Path]) -> None:
+def _tell_costs(
+    options: ExportOptions, model: models.TrainedModel, scores: Scores, kept: int, files: list[Path]
+) -> None:
     """Prints sizes and scores before and after.
 
     kept: weights of features that are not 0.   files: written, the last with weights.
@@ -196,9 +194,7 @@ def _tell_costs(options: ExportOptions, model: TrainedModel, scores: Scores, kep
 
 def _limits(options: ExportOptions) -> tuple[float, float]:
     """A threshold and a share, of which one is 0. Refuses `--bits` that no weight can have."""
-    from ..export import WIDTHS
-
-    if options.bits not in WIDTHS:
+    if options.bits not in export_room.WIDTHS:
         raise click.BadParameter(f"a weight cannot have {options.bits} bits; it can have 64, 32 or 16")
     prune = options.prune
     if prune is None:
@@ -230,9 +226,7 @@ def _crfsuite(options: ExportOptions, talk: Talk) -> None:
     for name, (given, reason) in idle.items():
         if given:
             refuse("idle-option", f"`{name}` is for `--format python` and `model`: {reason}")
-    from ..crfsuite import write_crfsuite_model
-
-    for remark in write_crfsuite_model(_loaded(options), options.output):
+    for remark in crfsuite.write_crfsuite_model(_loaded(options), options.output):
         talk(render(remark))
     talk(f"wrote {options.output}")
 

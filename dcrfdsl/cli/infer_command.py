@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import click
 
+from .. import graph as graphs, inference, semantics
 from ..foundation import json_text, spelling_remedy
 from .command_files import read_unused_features
 from .console import Talk, refuse
 from .options import Argument, Features, Json, Option, Quiet, with_options
-
-if TYPE_CHECKING:
-    from ..inference import BoundedLabelling, GraphResult
-    from ..semantics import MethodSettings
 
 Task = Literal["mar", "pr", "map"]
 # The options that are settings of a method, by the names of the settings.
@@ -64,19 +61,16 @@ def infer(options: InferOptions) -> None:
     talk = Talk(options.quiet)
     read_unused_features(options.features, talk, "a factor graph has no features")
     settings = _settings(options, talk)
-    from ..graph import read_uai, read_uai_evidence
-    from ..inference import SearchLimits, bounded_labelling, infer_graph
-
-    graph = read_uai(options.graph)
+    graph = graphs.read_uai(options.graph)
     if options.evidence is not None:
-        graph = graph.with_evidence(read_uai_evidence(options.evidence, graph))
+        graph = graph.with_evidence(graphs.read_uai_evidence(options.evidence, graph))
     if options.nodes is not None and options.task != "map":
         refuse("idle-nodes", "`--nodes` bounds the score of the best assignment, which `--task map` finds")
-    result = infer_graph(graph, options.task, settings)
+    result = inference.infer_graph(graph, options.task, settings)
     bounded = None
     if options.nodes is not None:
-        limits = SearchLimits(200, options.nodes)
-        bounded = bounded_labelling(graph, limits, result.assignment)
+        limits = inference.SearchLimits(200, options.nodes)
+        bounded = inference.bounded_labelling(graph, limits, result.assignment)
         impossible = (0,) if bounded.labelling is None and bounded.is_best else ()
         status = replace(result.status, approximate=False, not_converged=0, impossible=impossible)
         score = None if bounded.labelling is None else bounded.score
@@ -102,7 +96,7 @@ def infer(options: InferOptions) -> None:
     print(json_text(_as_json(options, result, bounded)) if options.as_json else _as_text(result, bounded))
 
 
-def _settings(options: InferOptions, talk: Talk) -> MethodSettings:
+def _settings(options: InferOptions, talk: Talk) -> semantics.MethodSettings:
     """The settings of the method: its defaults, replaced by those on the command line.
 
     A setting that the method does not have (`exact` has no iterations) is ignored with a note, so that one command line
@@ -110,25 +104,25 @@ def _settings(options: InferOptions, talk: Talk) -> MethodSettings:
     """
     from pydantic import ValidationError
 
-    from ..semantics import INFERENCE
-
     method = options.method
     chosen = {name: value for name in _SETTINGS if (value := vars(options)[name]) is not None}
-    if method not in INFERENCE:
-        remedy = spelling_remedy(INFERENCE.suggest(method), f"it is one of {', '.join(INFERENCE)}")
+    if method not in semantics.INFERENCE:
+        remedy = spelling_remedy(semantics.INFERENCE.suggest(method), f"it is one of {', '.join(semantics.INFERENCE)}")
         refuse("unknown-method", f"`{method}` is not an inference method", remedy)
-    known = INFERENCE[method].model_fields
+    known = semantics.INFERENCE[method].model_fields
     for name in chosen.keys() - known.keys():
         talk(f"note: `{method}` has no {name.replace('_', ' ')}; it is not used")
     try:
-        return INFERENCE[method](**{name: value for name, value in chosen.items() if name in known})
+        return semantics.INFERENCE[method](**{name: value for name, value in chosen.items() if name in known})
     except ValidationError as error:
         first = error.errors()[0]
         option = str(first["loc"][0]).replace("_", "-")
         raise click.BadParameter(f"--{option}: {first['msg'].lower()}, found {first['input']}") from None
 
 
-def _as_json(options: InferOptions, result: GraphResult, bounded: BoundedLabelling | None) -> dict[str, Any]:
+def _as_json(
+    options: InferOptions, result: inference.GraphResult, bounded: inference.BoundedLabelling | None
+) -> dict[str, Any]:
     """The object that `infer --json` prints; results that the task does not compute are absent."""
     record = {
         "task": options.task,
@@ -147,7 +141,7 @@ def _as_json(options: InferOptions, result: GraphResult, bounded: BoundedLabelli
     return {name: value for name, value in record.items() if value is not None}
 
 
-def _as_text(result: GraphResult, bounded: BoundedLabelling | None) -> str:
+def _as_text(result: inference.GraphResult, bounded: inference.BoundedLabelling | None) -> str:
     lines = []
     if result.log_z is not None:
         lines.append(f"log Z {result.log_z:.10g}")

@@ -9,16 +9,14 @@ import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated
 
-from ..foundation import json_text
+from .. import data as data_room, model as models, semantics
+from ..foundation import json_text, printable
 from .command_files import data_statement, load_model, read_features, read_sentence
 from .console import Talk, refuse
 from .options import Argument, Features, Json, Option, Quiet, Threads
 
 if TYPE_CHECKING:
     from rich.table import Table
-
-    from ..data import Corpus
-    from ..model import Contribution, EventProbability, Explanation, TrainedModel
 
 
 SMALL = 5e-3  # smaller contributions would lose most of their digits with two decimals
@@ -54,8 +52,6 @@ def why(
       dcrfdsl why chunk.model test.txt --sentence 2 --at 2
       dcrfdsl why chunk.model test.txt --sentence 2 --at 1 --against I --top 5
     """
-    from ..model import probability_notes
-
     talk = Talk(quiet)
     trained = load_model(model, read_features(features))
     corpus = read_sentence(data, trained.spec, sentence)
@@ -66,23 +62,21 @@ def why(
     if as_json:
         print(json_text({"sentence": sentence, **_explanation_json(explanation)}))
         return
-    for note in probability_notes(trained):
+    for note in models.probability_notes(trained):
         talk(note)
     _print_explanation(explanation, _word(trained, corpus, at - 1), top)
 
 
-def _word(model: TrainedModel, corpus: Corpus, position: int) -> str:
+def _word(model: models.TrainedModel, corpus: data_room.Corpus, position: int) -> str:
     """The text of a position in the first column of texts that is no label; empty if there is none."""
-    from ..data import InternedColumn
-
     for name, column in corpus.columns.items():
-        if isinstance(column, InternedColumn) and name not in model.labels:
+        if isinstance(column, data_room.InternedColumn) and name not in model.labels:
             return column.text(position)
     return ""
 
 
-def _explanation_json(explanation: Explanation) -> dict[str, object]:
-    def plain(contribution: Contribution) -> dict[str, object]:
+def _explanation_json(explanation: models.Explanation) -> dict[str, object]:
+    def plain(contribution: models.Contribution) -> dict[str, object]:
         sites = [[variable, position + 1] for variable, position in contribution.sites]
         return {**contribution._asdict(), "sites": sites}
 
@@ -106,9 +100,7 @@ def _explanation_json(explanation: Explanation) -> dict[str, object]:
 # in words -------------------------------------------------------------------------------------------------------------
 
 
-def _print_explanation(explanation: Explanation, word: str, top: int) -> None:
-    from ..foundation import printable
-    from ..model import explanation_remarks, explanation_verdict
+def _print_explanation(explanation: models.Explanation, word: str, top: int) -> None:
     from .report import print_table
 
     one, other = explanation.probabilities
@@ -117,21 +109,20 @@ def _print_explanation(explanation: Explanation, word: str, top: int) -> None:
         f"position {explanation.position + 1}{token}: {explanation.label} is {printable(explanation.chosen)} "
         f"(probability {one:.3g}), not {printable(explanation.runner_up)} ({other:.3g})"
     )
-    for line in explanation_remarks(explanation):
+    for line in models.explanation_remarks(explanation):
         print(printable(line))
     print()
     print_table(_contributions(explanation, top))
     print()
-    for line in explanation_verdict(explanation):
+    for line in models.explanation_verdict(explanation):
         print(printable(line))
 
 
-def _contributions(explanation: Explanation, top: int) -> Table:
+def _contributions(explanation: models.Explanation, top: int) -> Table:
     """The largest contributions, those of the others together, and the margin."""
-    from ..model import contribution_words
     from .report import TEXT, WHOLE, table
 
-    rows = [[_nats(one.score), *contribution_words(one)] for one in explanation.contributions[:top]]
+    rows = [[_nats(one.score), *models.contribution_words(one)] for one in explanation.contributions[:top]]
     rest = explanation.contributions[top:]
     if rest:
         rows.append([_nats(sum(one.score for one in rest)), f"{len(rest):,} more"])
@@ -184,18 +175,15 @@ def probability(
       dcrfdsl probability chunk.model test.txt --sentence 2 "chunk[1] = predicted or chunk[2] = predicted"
       dcrfdsl probability chunk.model gold.txt --every gold --json
     """
-    from ..data import encode_known_labels
-    from ..model import probability_notes
-
     if every and sentence is not None:
         refuse("idle-option", "`--every` asks about all sentences, and `--sentence` about one", "leave out one of them")
     talk = Talk(quiet)
     trained = load_model(model, read_features(features))
-    for note in probability_notes(trained):
+    for note in models.probability_notes(trained):
         talk(note)
     estimated = failed = False
     for before, corpus in _parts(trained, data, None if every else sentence or 1, given=given):
-        known = encode_known_labels(trained.spec, trained.states, corpus) if given else None
+        known = data_room.encode_known_labels(trained.spec, trained.states, corpus) if given else None
         for s, answers in enumerate(trained.events.probability(corpus, events, given=known, threads=threads)):
             estimated |= not answers[0].exact
             failed |= not answers[0].converged
@@ -210,24 +198,25 @@ def probability(
 _ESTIMATED = "note: exact inference does not fit: the probabilities are estimated by messages on loops"
 
 
-def _parts(model: TrainedModel, path: str, number: int | None, *, given: bool) -> Iterator[tuple[int, Corpus]]:
+def _parts(
+    model: models.TrainedModel, path: str, number: int | None, *, given: bool
+) -> Iterator[tuple[int, data_room.Corpus]]:
     """Whole sentences, and how many came before: one sentence by its number from 1, or all."""
-    from ..data import stream_corpus
-    from ..semantics import spare_columns
-
     required, optional, before = model.labels if given else (), () if given else model.labels, 0
     if number is not None:
         yield number - 1, read_sentence(path, model.spec, number, required=required)
         return
-    spare = spare_columns(model.spec)
+    spare = semantics.spare_columns(model.spec)
     data = data_statement(model.spec)
-    for chunk in stream_corpus(path, data, required=required, optional=optional, spare=spare, flush=False):
+    for chunk in data_room.stream_corpus(path, data, required=required, optional=optional, spare=spare, flush=False):
         if chunk.corpus.num_tokens:
             yield before, chunk.corpus
             before += chunk.corpus.num_sentences
 
 
-def _event_lines(number: int, answers: list[EventProbability], *, as_json: bool, numbered: bool) -> Iterator[str]:
+def _event_lines(
+    number: int, answers: list[models.EventProbability], *, as_json: bool, numbered: bool
+) -> Iterator[str]:
     if as_json:
         yield json_text({"sentence": number, "events": [_event_json(answer) for answer in answers]})
         return
@@ -236,7 +225,7 @@ def _event_lines(number: int, answers: list[EventProbability], *, as_json: bool,
         yield f"{number}\t{value}\t{answer.event}" if numbered else f"{value:<12} {answer.event}"
 
 
-def probability_text(answer: EventProbability) -> str:
+def probability_text(answer: models.EventProbability) -> str:
     """A probability with the digits that matter: `0.8731`, `1 - 3.2e-07`, `1e-412`."""
     if answer.log_not < math.log(_CLOSE):
         return "1" if answer.log_not == -math.inf else f"1 - {_power(answer.log_not)}"
@@ -248,7 +237,7 @@ def _power(log: float) -> str:
     return f"{math.exp(log):.4g}" if log > -700.0 else f"1e{log / math.log(10.0):.0f}"
 
 
-def _event_json(answer: EventProbability) -> dict[str, object]:
+def _event_json(answer: models.EventProbability) -> dict[str, object]:
     return {
         "event": answer.event,
         "probability": answer.value,

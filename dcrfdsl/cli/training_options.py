@@ -16,18 +16,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import click
 
-from ..foundation import ensure_writable, json_text
+from .. import model as models, semantics, training
+from ..foundation import Diagnostic, ensure_writable, json_text
 from .command_files import STDIN, Output, refuse_clash, refuse_foreign
 from .console import Talk, lost_output, print_diagnostics, refuse
 from .options import MOST_JOBS, Argument, Features, Json, Option, Quiet, SetPaths, StageName, Threads
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from ..foundation import Diagnostic
-    from ..model import TrainedModel
-    from ..semantics import ModelSpec, Resolved
-    from ..training import ConstantSearch, CorpusParts, SearchPlan, Trial
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -167,9 +163,7 @@ def refuse_unusable(options: TrainOptions) -> None:
         refuse_foreign(options.checkpoint_path)
     ensure_writable(options.output)
     if options.curve is not None:
-        from ..training import check_curve_path
-
-        check_curve_path(options.curve)
+        training.check_curve_path(options.curve)
     if options.log is not None:
         ensure_writable(options.log)
 
@@ -200,16 +194,12 @@ def _refuse_beside_parts(options: TrainOptions) -> None:
         message = "`--workers` starts processes of its own, and `--cluster` names those that run"
         refuse("idle-option", message, "leave one of them out")
     if options.memory is not None:
-        from ..training import parse_memory
-
-        parse_memory(options.memory)
+        training.parse_memory(options.memory)
 
 
-def require_restarts(spec: ModelSpec, stage: str | None, *, in_parts: bool) -> None:
+def require_restarts(spec: semantics.ModelSpec, stage: str | None, *, in_parts: bool) -> None:
     """Raises `BadParameter` unless `--jobs` has several trainings of a stage to run at once, on data in memory."""
-    from ..semantics import stage_chain, stage_settings
-
-    restarts = [stage_settings(spec, entry.label).restarts for entry in stage_chain(spec, stage)]
+    restarts = [semantics.stage_settings(spec, entry.label).restarts for entry in semantics.stage_chain(spec, stage)]
     if not spec.latents or max(restarts) < 2:
         message = "`--jobs` is an option of `--tune`, and of models whose latent variables need `restarts`"
         raise click.BadParameter(f"{message}; `--threads` shares one training among cores")
@@ -219,8 +209,8 @@ def require_restarts(spec: ModelSpec, stage: str | None, *, in_parts: bool) -> N
 
 
 def tuned(
-    constants: ConstantSearch, plan: SearchPlan, talk: Talk, *, as_json: bool
-) -> tuple[TrainedModel, list[Diagnostic]]:
+    constants: training.ConstantSearch, plan: training.SearchPlan, talk: Talk, *, as_json: bool
+) -> tuple[models.TrainedModel, list[Diagnostic]]:
     """The model of the best trial, and what of the output is lost: that is no reason to stop.
 
     Prints a line as each trial ends, and a table of all at the end.
@@ -252,7 +242,7 @@ class _JsonTrials:
     def __init__(self) -> None:
         self.failure: OSError | None = None
 
-    def __call__(self, trial: Trial) -> None:
+    def __call__(self, trial: training.Trial) -> None:
         line = {"trial": trial.number, "values": trial.values, "dev": trial.dev, "metric": trial.metric}
         line |= {"seconds": trial.seconds} | ({"bounded": trial.bounded} if trial.bounded else {})
         if self.failure is None:
@@ -262,10 +252,10 @@ class _JsonTrials:
                 self.failure = error
 
 
-def _said(talk: Talk) -> Callable[[Trial], None]:
+def _said(talk: Talk) -> Callable[[training.Trial], None]:
     from .report import duration, setting_text, share_text
 
-    def say(trial: Trial) -> None:
+    def say(trial: training.Trial) -> None:
         values = ", ".join(f"{name} = {setting_text(value)}" for name, value in trial.values.items())
         scores = [(trial.metric, trial.dev), *trial.bounded.items()]
         dev = ", ".join(f"{name} {share_text(score)}" for name, score in scores)
@@ -294,9 +284,7 @@ def bounds_of(written: Sequence[str]) -> dict[str, float]:
 def forget_parts(options: TrainOptions) -> None:
     """Removes parts that nobody asked to keep."""
     if options.in_parts and options.cache is None:
-        from ..training import remove_parts
-
-        remove_parts(options.parts_folder)
+        training.remove_parts(options.parts_folder)
 
 
 @contextmanager
@@ -305,19 +293,15 @@ def machines(options: TrainOptions) -> Iterator[Any]:
     if options.workers is None and options.cluster is None:
         yield None
         return
-    from ..training import cluster_client
-
-    with cluster_client(options.cluster, options.workers, options.threads) as client:
+    with training.cluster_client(options.cluster, options.workers, options.threads) as client:
         yield client
 
 
-def opened_parts(options: TrainOptions, resolved: Resolved, cluster: Any, talk: Talk) -> CorpusParts:
+def opened_parts(options: TrainOptions, resolved: semantics.Resolved, cluster: Any, talk: Talk) -> training.CorpusParts:
     """The training data in parts. Prints the warnings of the reader."""
-    from ..training import open_parts, refuse_unsummed_stages
-
-    refuse_unsummed_stages(resolved.spec, options.stage)
+    training.refuse_unsummed_stages(resolved.spec, options.stage)
     folder = options.parts_folder
-    parts = open_parts(options.data or (), resolved, cache=folder, memory=options.memory, cluster=cluster)
+    parts = training.open_parts(options.data or (), resolved, cache=folder, memory=options.memory, cluster=cluster)
     for warning in parts.warnings:
         talk(f"warning: {warning}")
     count = len(parts.parts)

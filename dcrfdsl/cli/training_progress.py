@@ -12,31 +12,28 @@ from collections.abc import Sequence
 from contextlib import suppress
 from itertools import pairwise
 from statistics import linear_regression
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.text import Text
 
+from .. import semantics, training
 from ..foundation import figure, json_text
 from .report import NUMBER, duration, peak_mb, share_text, table, terminal
-
-if TYPE_CHECKING:
-    from ..semantics import ModelSpec, TrainSettings
-    from ..training import Iteration
 
 BARS = "▁▂▃▄▅▆▇█"
 NO_TOLERANCE = 1e-300  # for methods with a fixed number of passes over the data
 
 
-def _left(step: Iteration) -> tuple[str, float] | None:
+def _left(step: training.Iteration) -> tuple[str, float] | None:
     """The name and value of the measure of convergence: the gap or ‖g‖; None if there is neither."""
     if step.gap is not None:
         return "gap", step.gap
     return None if step.gradient_norm is None else ("gradient", step.gradient_norm)
 
 
-def iteration_json(step: Iteration) -> dict[str, Any]:
+def iteration_json(step: training.Iteration) -> dict[str, Any]:
     """The line of `train --json` for one iteration."""
     line: dict[str, Any] = {"iteration": step.iteration, "objective": step.objective}
     line |= {"gradient_norm": step.gradient_norm} if step.gradient_norm is not None else {}
@@ -48,7 +45,7 @@ def iteration_json(step: Iteration) -> dict[str, Any]:
 # how long it still takes ------------------------------------------------------------------------------------------
 
 
-def remaining_seconds(steps: Sequence[Iteration], tolerance: float, max_iterations: int) -> float | None:
+def remaining_seconds(steps: Sequence[training.Iteration], tolerance: float, max_iterations: int) -> float | None:
     """Seconds until ‖g‖ or the gap falls to `tolerance` times its first value, or until `max_iterations`.
 
     The logarithm of either falls about linearly, so a least-squares line through its last half gives the iterations
@@ -95,7 +92,7 @@ class TrainingProgress:
     """
 
     def __init__(self) -> None:
-        self.steps: list[Iteration] = []
+        self.steps: list[training.Iteration] = []
         self.failure: OSError | None = None  # why an iteration could not be shown; later ones are not
         self.tolerance = 1e-5
         self.max_iterations = 1000
@@ -106,7 +103,7 @@ class TrainingProgress:
         self.tolerance, self.max_iterations, self.starts, self.stages = tolerance, max_iterations, starts, stages
         return self
 
-    def __call__(self, step: Iteration) -> None:
+    def __call__(self, step: training.Iteration) -> None:
         if self.steps and self.steps[-1].start != step.start:
             self.steps.clear()  # a new start: earlier iterations do not predict its time
         self.steps.append(step)
@@ -116,7 +113,7 @@ class TrainingProgress:
             except OSError as error:  # the output is closed (`| head`, a closed terminal): no reason to stop training
                 self.failure = error
 
-    def show(self, step: Iteration) -> None:
+    def show(self, step: training.Iteration) -> None:
         """Shows the latest iteration."""
 
     def __enter__(self) -> TrainingProgress:
@@ -144,16 +141,16 @@ class PlainProgress(TrainingProgress):
         self._stream = stream
         self._pause = self._FIRST_PAUSE
         self._last = -math.inf
-        self._shown: Iteration | None = None
+        self._shown: training.Iteration | None = None
 
-    def show(self, step: Iteration) -> None:
+    def show(self, step: training.Iteration) -> None:
         now = time.monotonic()
         if now - self._last >= self._pause or len(self.steps) == 1:
             self._pause = min(self._LONGEST_PAUSE, self._pause * 1.3)
             self._last = now
             self._print(step)
 
-    def _print(self, step: Iteration) -> None:
+    def _print(self, step: training.Iteration) -> None:
         self._shown = step
         begun = f"start {step.start}, " if step.start else ""
         left = _left(step)
@@ -192,7 +189,7 @@ class LiveProgress(TrainingProgress):
         with suppress(OSError):  # the terminal is closed
             self._live.stop()
 
-    def show(self, step: Iteration) -> None:
+    def show(self, step: training.Iteration) -> None:
         self._live.update(self._picture())
 
     def _picture(self) -> RenderableType:
@@ -229,7 +226,7 @@ class TrialStatus(TrainingProgress):
             with suppress(OSError):
                 self._status.stop()
 
-    def show(self, step: Iteration) -> None:
+    def show(self, step: training.Iteration) -> None:
         if self._status is not None:
             done = f"iteration {step.iteration}, objective {figure(step.objective)}"
             self._status.update(f"{done}, {duration(step.seconds)}")
@@ -238,31 +235,29 @@ class TrialStatus(TrainingProgress):
 class JsonLines(TrainingProgress):
     """A JSON object for each iteration, on a line of stdout."""
 
-    def show(self, step: Iteration) -> None:
+    def show(self, step: training.Iteration) -> None:
         print(json_text(iteration_json(step)), flush=True)
 
 
-def aim(progress: TrainingProgress, spec: ModelSpec, stage: str | None) -> None:
+def aim(progress: TrainingProgress, spec: semantics.ModelSpec, stage: str | None) -> None:
     """Tells the progress display when the optimizer stops, for its estimate of the time left."""
-    from ..semantics import stage_chain, stage_settings
-
-    settings = stage_settings(spec, stage)
+    settings = semantics.stage_settings(spec, stage)
     if (goal := _goal(settings)) is not None:
         starts = settings.restarts if spec.latents else 1
-        progress.aim(*goal, starts=starts, stages=len(stage_chain(spec, stage)))
+        progress.aim(*goal, starts=starts, stages=len(semantics.stage_chain(spec, stage)))
 
 
-def _goal(settings: TrainSettings) -> tuple[float, int] | None:
+def _goal(settings: semantics.TrainSettings) -> tuple[float, int] | None:
     """The tolerance at which training stops, and the largest number of iterations; None if neither is known."""
-    from ..semantics import DualSettings, HmsvmSettings, StoppingSettings
-
     known = settings.criterion.passes or settings.optimizer.passes
     if known is not None:
         return NO_TOLERANCE, known[1]
     match settings.criterion, settings.optimizer:
-        case HmsvmSettings(tolerance=tolerance), DualSettings() | StoppingSettings() as optimizer:
+        case semantics.HmsvmSettings(
+            tolerance=tolerance
+        ), semantics.DualSettings() | semantics.StoppingSettings() as optimizer:
             return tolerance, optimizer.max_iterations
-        case _, StoppingSettings(tolerance=tolerance, max_iterations=most):
+        case _, semantics.StoppingSettings(tolerance=tolerance, max_iterations=most):
             return tolerance, most
     return None
 

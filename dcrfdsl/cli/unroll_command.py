@@ -11,6 +11,17 @@ from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
 import click
 
+from .. import (
+    data as data_room,
+    features as feature_room,
+    foundation,
+    graph as graphs,
+    inference,
+    model as models,
+    semantics,
+    training,
+)
+from ..foundation import write_whole
 from . import command_files
 from .console import Talk, refuse
 from .options import Argument, Features, Option, OutputOrStdout, Quiet, SetPaths, StageName, is_stdout
@@ -18,11 +29,6 @@ from .options import Argument, Features, Option, OutputOrStdout, Quiet, SetPaths
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from ..data import Corpus
-    from ..features import FeatureExtractor, FeatureRows, Pairs
-    from ..foundation import Floats
-    from ..graph import GraphDrawing, ModelGraph, Parameters
-    from ..semantics import ModelSpec, Resolved
 
 Format = Literal["svg", "dot", "text", "uai"]
 MOST_ENTRIES = 1 << 24  # of the tables of a graph that is written: hundreds of megabytes
@@ -56,14 +62,10 @@ def unroll(
       dcrfdsl unroll chunk.model test.txt --format text
       dcrfdsl unroll chunk.model test.txt --format uai -o sentence.uai
     """
-    from ..foundation import write_whole
-    from ..graph import FORMATS
-    from ..model import header_of
-
     talk = Talk(quiet)
     output = None if is_stdout(output) else output
     command_files.refuse_clash([command_files.Output("-o", output)], (template, data, *(features or ())))
-    if header_of(template) is not None:
+    if models.header_of(template) is not None:
         if set_:
             raise click.BadParameter("--set changes a template, and a model has been trained")
         unrolled = _of_model(template, data, sentence, features)
@@ -74,7 +76,7 @@ def unroll(
     endings: dict[str, Format] = {".svg": "svg", ".dot": "dot", ".gv": "dot", ".uai": "uai"}
     chosen = format or endings.get(output.suffix if output else "", "text")
     drawing = unrolled.drawing(sentence, stage)
-    picture = unrolled.uai() if chosen == "uai" else FORMATS[chosen](drawing)
+    picture = unrolled.uai() if chosen == "uai" else graphs.FORMATS[chosen](drawing)
     if output is None:
         print(picture, end="")
         return
@@ -88,28 +90,24 @@ class _Unrolled(NamedTuple):
     weights: the parameters of the model, and their values [W].
     """
 
-    spec: ModelSpec
-    graph: ModelGraph
-    corpus: Corpus
+    spec: semantics.ModelSpec
+    graph: graphs.ModelGraph
+    corpus: data_room.Corpus
     number: int
-    extractor: FeatureExtractor
-    rows: tuple[FeatureRows, ...]
-    relations: Mapping[int, Pairs]
-    weights: Callable[[], tuple[Parameters, Floats]]
+    extractor: feature_room.FeatureExtractor
+    rows: tuple[feature_room.FeatureRows, ...]
+    relations: Mapping[int, feature_room.Pairs]
+    weights: Callable[[], tuple[graphs.Parameters, foundation.Floats]]
 
-    def drawing(self, sentence: int, stage: str | None) -> GraphDrawing:
+    def drawing(self, sentence: int, stage: str | None) -> graphs.GraphDrawing:
         """The drawing of the graph, with the pieces of the stage.   sentence: its number in the file, from 1."""
-        from ..graph import PieceMark, PieceUnrolling, piece_templates
-        from ..model import sentence_graph
-        from ..semantics import last_pieces
-
         graph, number, pairs = self.graph, self.number, self._pairs()
-        drawing = sentence_graph(graph, self.corpus, number, self.extractor, self.rows, pairs)
+        drawing = models.sentence_graph(graph, self.corpus, number, self.extractor, self.rows, pairs)
         title = drawing.title.replace(f"sentence {number + 1}", f"sentence {sentence}", 1)
-        templates = piece_templates(self.spec, graph, last_pieces(self.spec, stage))
-        unrolling = PieceUnrolling(graph, graph.shape(len(drawing.words), pairs))
+        templates = graphs.piece_templates(self.spec, graph, semantics.last_pieces(self.spec, stage))
+        unrolling = graphs.PieceUnrolling(graph, graph.shape(len(drawing.words), pairs))
         pieces = tuple(
-            PieceMark(
+            graphs.PieceMark(
                 templates[n].name, piece.over, piece.conditioned, tuple(piece.members),
                 frozenset(f for f, locked in zip(piece.members, piece.locked, strict=True) if locked),
             )
@@ -124,37 +122,33 @@ class _Unrolled(NamedTuple):
 
     def uai(self) -> str:
         """The graph with its potentials. DcrfError if these are no tables of finite numbers."""
-        from ..graph import uai_text
-        from ..inference import Binder, sequence_graph
-
         shape = self.graph.shape(int(self.corpus.lengths()[self.number]), self._pairs())
         entries = sum(math.prod(shape.cards[v] for v in scope) for scope in shape.scopes)
         if entries > MOST_ENTRIES:
             message = f"its tables have {entries:,} entries, at most {MOST_ENTRIES:,} are written"
             refuse("cannot-export", f"the graph cannot be written as UAI: {message}", "choose a shorter sentence")
         parameters, weights = self.weights()
-        data = Binder(self.graph, parameters, programs=False).bind(self.rows, self.corpus.sentence_off, self.relations)
-        return uai_text(sequence_graph(data, data.potentials(weights), self.number))
+        data = inference.Binder(self.graph, parameters, programs=False).bind(
+            self.rows, self.corpus.sentence_off, self.relations
+        )
+        return graphs.uai_text(inference.sequence_graph(data, data.potentials(weights), self.number))
 
 
 def _of_template(
-    resolved: Resolved, data: str, sentence: int, stage: str | None, features: list[str] | None, talk: Talk
+    resolved: semantics.Resolved, data: str, sentence: int, stage: str | None, features: list[str] | None, talk: Talk
 ) -> _Unrolled:
     """By a template, whose states and features come from the data."""
     import numpy as np
 
-    from ..semantics import check_or_raise
-    from ..training import assemble
-
     registered = command_files.read_features(features)
     spec = resolved.spec
-    check_or_raise(resolved, stage=stage, registered=registered)
+    semantics.check_or_raise(resolved, stage=stage, registered=registered)
     corpus = command_files.read_gold(data, spec, talk)
     if sentence > corpus.num_sentences:
         command_files.refuse_sentence(data, corpus.num_sentences, sentence)
-    made = assemble(spec, corpus, resolved.directories, registered)
+    made = training.assemble(spec, corpus, resolved.directories, registered)
 
-    def weights() -> tuple[Parameters, Floats]:
+    def weights() -> tuple[graphs.Parameters, foundation.Floats]:
         parameters, _ = made.learn_parameters()
         return parameters, np.zeros(parameters.num_weights)
 
