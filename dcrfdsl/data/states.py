@@ -13,17 +13,14 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeAlias
 
 from .. import semantics
-from ..foundation import DcrfError, Diagnostic, LazyModule, data_error, read_at_most
+from ..foundation import DcrfError, Diagnostic, Ints, LazyModule, data_error, np, read_at_most
 from ..syntax import Cardinality, Enumerated, Label, Latent, Learned, Memory, Scheme, StateFile, StatesOf
 
 if TYPE_CHECKING:
-    import numpy as np
-
-    from ..foundation import Ints
     from . import label_columns as partial
     from .corpus import Corpus
 else:
-    np, partial = LazyModule("numpy"), LazyModule("dcrfdsl.data.label_columns")  # states that are declared need neither
+    partial = LazyModule("dcrfdsl.data.label_columns")  # states that are declared do not need it
 
 MOST_BYTES = 1 << 24  # the largest file of states
 

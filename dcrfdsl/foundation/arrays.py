@@ -6,18 +6,22 @@ reader: Numba infers types by itself.
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-import numpy as np
-from numpy.typing import NDArray
+from .lazy_values import np
 
-Floats: TypeAlias = NDArray[np.float64]
-Ints: TypeAlias = NDArray[np.int64]
-Ints32: TypeAlias = NDArray[np.int32]
-Integers: TypeAlias = NDArray[np.integer]  # of any width
-Codes: TypeAlias = Ints32  #                 states or strings, each by its number
-Offsets: TypeAlias = Ints  #                 [n + 1]  where each of n ranges begins, and where the last one ends
-Mask: TypeAlias = NDArray[np.bool_]
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats: TypeAlias = NDArray[np.float64]
+    Ints: TypeAlias = NDArray[np.int64]
+    Ints32: TypeAlias = NDArray[np.int32]
+    Integers: TypeAlias = NDArray[np.integer]  # of any width
+    Codes: TypeAlias = Ints32  #                 states or strings, each by its number
+    Offsets: TypeAlias = Ints  #                 [n + 1]  where each of n ranges begins, and where the last one ends
+    Mask: TypeAlias = NDArray[np.bool_]
+else:  # nothing reads them while a program runs, so that these names do not load NumPy
+    Floats = Ints = Ints32 = Integers = Codes = Offsets = Mask = Any
 
 
 def chosen_ranges(chosen: Mask, start: int = 0) -> list[tuple[int, int]]:

@@ -1,13 +1,8 @@
 """Modules that are loaded when they are first used, and properties that are computed when they are first asked for.
 
-`np = LazyModule("numpy")` stands in files that many import and few use: `dcrfdsl check` needs no array for most
-templates, and NumPy takes as long to load as the check itself. Unlike the lazy modules of the standard library it
-leaves `sys.modules` alone, and threads may use it first at the same time. For types:
-
-    if TYPE_CHECKING:
-        import numpy as np
-    else:
-        np = LazyModule("numpy")
+`np` is for files that many import and few use: `dcrfdsl check` needs no array for most templates, and NumPy takes as
+long to load as the check itself. Unlike the lazy modules of the standard library a `LazyModule` leaves `sys.modules`
+alone, and threads may use it first at the same time.
 
 `cached_property` is that of `functools` without its lock. Until Python 3.11 that lock was one for all objects of a
 class: threads would wait for each other, and a process forked meanwhile would wait forever. Here two threads that ask
@@ -35,6 +30,14 @@ class LazyModule:
         value = getattr(import_module(self._name), attribute)
         setattr(self, attribute, value)  # is found without this function from now on
         return value
+
+
+if TYPE_CHECKING:
+    import numpy
+
+    np = numpy
+else:
+    np = LazyModule("numpy")
 
 
 # properties -----------------------------------------------------------------------------------------------------------

@@ -16,9 +16,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import combinations, product
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
-from ...foundation import DcrfError, Diagnostic, LazyModule, Span, did_you_mean
+from ...foundation import DcrfError, Diagnostic, Mask, Span, did_you_mean, np
 from ...syntax import Constraint, Memory, Once, Runs, Scheme
 from ..conditions import (
     HardTable,
@@ -39,13 +39,6 @@ from .checked_stages import EXACT, stage_views
 from .context import LABEL_KINDS, At, Context, Others, Rule, a, constraint_nodes, listed
 from .name_rules import unknown_names
 from .term_reader import UnknownName, constraint_can_be_tried, memory_can_be_tried
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    from ...foundation import Mask
-else:
-    np = LazyModule("numpy")
 
 MOST_CAUSES = 8  # in a message
 MOST_TRIED = 2**26  # entries of the tables of all constraints

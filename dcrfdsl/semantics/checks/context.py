@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path as FilePath
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias
 
-from ...foundation import Diagnostic, Span, SpellingGuesses, did_you_mean, is_pipe, quoted_names
+from ...foundation import Diagnostic, Ints, Span, SpellingGuesses, did_you_mean, is_pipe, quoted_names
 from ...syntax import (
     KEYWORDS,
     SYNONYMS as WORDS_FOR,
@@ -32,9 +32,6 @@ from ...syntax import (
 )
 from ..conditions import BOOLEAN
 from ..schema import ModelSpec, listed_states, nodes, value_if_nodes
-
-if TYPE_CHECKING:
-    from ...foundation import Ints
 
 Severity: TypeAlias = Literal["error", "warning", "note"]
 Rule: TypeAlias = "Callable[[Context], Iterable[Diagnostic]]"

@@ -9,19 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Sequence
-from typing import TYPE_CHECKING
 
-from ...foundation import Diagnostic, LazyModule, did_you_mean, quoted_names, spelling_remedy
+from ...foundation import Diagnostic, did_you_mean, np, quoted_names, spelling_remedy
 from ...syntax import NUMERIC, Column, ColumnType, DataSpec, Expectation, Label, nodes as ex
 from ..schema import SCHEMES, ModelSpec, learn_types, plain, read_cell, scheme_states, split_state
 from ..settings import SentenceImportance, TokenImportance, stage_settings
 from .context import At, Context, Data, Others, Rule, constraint_nodes, every_feature, every_node, listed
 from .data_formats import FORMATS, JOINABLE, JOINED, Format
-
-if TYPE_CHECKING:
-    import numpy as np
-else:
-    np = LazyModule("numpy")
 
 
 def no_data(context: Context) -> Iterator[Diagnostic]:

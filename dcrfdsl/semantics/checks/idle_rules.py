@@ -11,19 +11,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from ...foundation import Diagnostic, LazyModule
+from ...foundation import Diagnostic, np
 from ...syntax import Apply, CliqueSpec, Compares, FeatureGroup, Node, Reference, field_names, shown
 from ..schema import ModelSpec, children
 from ..settings import NoPrior, stage_settings
 from .checked_stages import running_stages, running_statements
 from .context import Context, Rule, every_feature
-
-if TYPE_CHECKING:
-    import numpy as np
-else:
-    np = LazyModule("numpy")
 
 _IDLE = {  # field of a specification -> slug, words and remedy
     "groups": ("idle-group", "no feature list has it", "list it, as in `clique {label}: {name}`, or remove it"),

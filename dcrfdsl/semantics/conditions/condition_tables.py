@@ -17,7 +17,7 @@ from math import prod
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from ...foundation import DcrfError, Diagnostic, LazyModule
+from ...foundation import DcrfError, Diagnostic, Mask, np
 from ...syntax import CliqueSpec, Constraint, Expectation, View, nodes as ex
 from ..schema import (
     FUNCTIONS,
@@ -33,12 +33,7 @@ from ..schema import (
 )
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
-
-    from ...foundation import Mask
-else:
-    np = LazyModule("numpy")
 
 Sites: TypeAlias = tuple[tuple[str, int], ...]  # (variable, offset)
 Views: TypeAlias = Mapping[

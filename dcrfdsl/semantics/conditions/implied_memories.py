@@ -24,9 +24,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from ...foundation import LazyModule
+from ...foundation import Integers, Ints, Mask, np
 from ...syntax import (
     And,
     At,
@@ -57,13 +57,6 @@ from ..schema import (
 )
 from .condition_tables import BOOLEAN, HardTable, constraint_sites
 from .memories import memory_sites
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    from ...foundation import Integers, Ints, Mask
-else:
-    np = LazyModule("numpy")
 
 CAME_BY = " came by"  # ends the names of memories; other names have no blanks
 MOST_SEARCHED = 2**9  # joint states of a position with which decoding can search

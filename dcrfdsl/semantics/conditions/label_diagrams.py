@@ -14,16 +14,9 @@ probability of a case (`inference`).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
-from ...foundation import DcrfError, Diagnostic, LazyModule
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    from ...foundation import Mask
-else:
-    np = LazyModule("numpy")
+from ...foundation import DcrfError, Diagnostic, Mask, np
 
 Place: TypeAlias = tuple[int, int]  # position, variable
 Case: TypeAlias = Mapping[Place, int]  # of each place a set of states: bit s for state s

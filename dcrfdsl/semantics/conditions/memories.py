@@ -9,9 +9,9 @@ from the data that is not a state of the memory counts as `initially` too. Not h
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from ...foundation import DcrfError, Diagnostic, LazyModule
+from ...foundation import DcrfError, Diagnostic, Ints, np
 from ...syntax import Apply, Cardinality, Condition, Domain, Memory, Reference, StatesOf
 from ..schema import FUNCTIONS, ModelSpec, listed_states, terms
 from .condition_tables import (
@@ -30,13 +30,6 @@ from .condition_tables import (
     is_word,
     site_of,
 )
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    from ...foundation import Ints
-else:
-    np = LazyModule("numpy")
 
 
 class StrayValue(NamedTuple):

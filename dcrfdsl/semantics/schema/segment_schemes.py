@@ -13,17 +13,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from ...foundation import LazyModule, Table
+from ...foundation import Integers, Ints, Mask, Offsets, Table, np
 from ...syntax import Domain, Enumerated, Scheme
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    from ...foundation import Integers, Ints, Mask, Offsets
-else:
-    np = LazyModule("numpy")
 
 OUTSIDE = "O"
 
