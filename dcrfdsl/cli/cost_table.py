@@ -15,7 +15,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from .. import data, features, foundation, graph as graphs, inference, optimizers, semantics, syntax, training
-from ..foundation import Diagnostic, give_back_memory, memory_in_use
+from ..foundation import Diagnostic, give_back_memory, memory_in_use, np
 from .inference_notes import decode_words
 from .report import NUMBER, TEXT, duration, peak_mb, print_table, table
 
@@ -55,8 +55,6 @@ def _listed(counts: Mapping[str, int]) -> str:
 
 
 def _counts(states: Sequence[str], codes: Any, corpus: data.Corpus) -> ClassCounts:
-    import numpy as np
-
     tokens = np.bincount(codes[codes >= 0], minlength=len(states)).tolist()
     segments: dict[str, int] = {}
     if semantics.has_segments(states):

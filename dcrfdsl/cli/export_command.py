@@ -13,7 +13,7 @@ from typing import Annotated
 import click
 
 from .. import crfsuite, export as export_room, model as models
-from ..foundation import DcrfError, Table, json_text, render
+from ..foundation import DcrfError, Table, json_text, np, render
 from .command_files import Output, load_model, read_features, read_gold, refuse_clash
 from .console import Talk, refuse
 from .options import DASH, Argument, Features, Json, Option, Quiet, Rounds, with_options
@@ -160,8 +160,6 @@ def _scored(options: ExportOptions, model: models.TrainedModel, talk: Talk) -> C
 
 
 def _feature_weights(model: models.TrainedModel) -> int:
-    import numpy as np
-
     return int(np.count_nonzero(model.weights[model.parameters.num_bias :]))
 
 

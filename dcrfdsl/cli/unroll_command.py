@@ -21,7 +21,7 @@ from .. import (
     semantics,
     training,
 )
-from ..foundation import write_whole
+from ..foundation import np, write_whole
 from . import command_files
 from .console import Talk, refuse
 from .options import Argument, Features, Option, OutputOrStdout, Quiet, SetPaths, StageName, is_stdout
@@ -138,8 +138,6 @@ def _of_template(
     resolved: semantics.Resolved, data: str, sentence: int, stage: str | None, features: list[str] | None, talk: Talk
 ) -> _Unrolled:
     """By a template, whose states and features come from the data."""
-    import numpy as np
-
     registered = command_files.read_features(features)
     spec = resolved.spec
     semantics.check_or_raise(resolved, stage=stage, registered=registered)

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...foundation import data_error, did_you_mean, needed
+from ...foundation import LazyModule, data_error, did_you_mean, needed
 from ...syntax import Column, ColumnType, DataSpec
 from ..column_blocks import Block, open_source
 from ..columns import NOTHING, Parsed, Wanted, absent_columns
@@ -29,6 +29,8 @@ from ..records import Records
 from . import format_interface as formats
 from .json_lines import STATUS_KEYS, refusal
 from .written_cells import at_each_token, values_of
+
+pyarrow, types = LazyModule("pyarrow"), LazyModule("pyarrow.types")
 
 FEATURES = b"huggingface"  # the key of a schema's metadata under which the types of columns are told
 _NAMES = "names"
@@ -52,8 +54,6 @@ def pyarrow_parquet() -> Any:
 @contextmanager
 def clear_parquet_errors(file: str) -> Iterator[None]:
     """pyarrow's complaints about a file as one `DcrfError`."""
-    import pyarrow
-
     try:
         yield
     except (pyarrow.ArrowException, OSError, UnicodeDecodeError) as error:
@@ -142,8 +142,6 @@ class ParquetReader(formats.TableReader):
     # rows -------------------------------------------------------------------------------------------------------
 
     def _batches(self, source: Any, rows: int) -> Iterator[Any]:
-        import pyarrow
-
         batches = source.iter_batches(batch_size=rows)
         while True:
             with clear_parquet_errors(self._wanted.file):
@@ -155,8 +153,6 @@ class ParquetReader(formats.TableReader):
 
     def _whole_rows(self, batches: Iterator[Any]) -> Iterator[Any]:
         """The batches, those without a token joined to others, so that each can be tagged."""
-        import pyarrow
-
         waiting: list[Any] = []
         first = next(iter(self._wanted.without_optional or self._wanted.columns))
         for table in batches:
@@ -169,8 +165,6 @@ class ParquetReader(formats.TableReader):
 
     def _whole_sentences(self, batches: Iterator[Any]) -> Iterator[Any]:
         """Tables that end where a sentence ends."""
-        import pyarrow
-
         rest: Any = None
         for table in batches:
             joined = table if rest is None else pyarrow.concat_tables([rest, table])
@@ -249,8 +243,6 @@ def _named(value: Any, names: Sequence[str]) -> Any:
 
 def _depth(kind: Any) -> int:
     """How deep lists lie in one another: 1 for a list of texts."""
-    import pyarrow.types as types
-
     depth = 0
     while types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind):
         depth, kind = depth + 1, kind.value_type
@@ -269,8 +261,6 @@ def _outer_depths(kind: Any, column_type: ColumnType) -> Iterator[int]:
 
 
 def _is_number(kind: Any) -> bool:
-    import pyarrow.types as types
-
     while _depth(kind):
         kind = kind.value_type
     return bool(types.is_integer(kind) or types.is_floating(kind))
@@ -290,8 +280,6 @@ def _class_names(schema: Any, name: str) -> Sequence[str] | None:
 
 def columns_of_schema(schema: Any, sentence: str | None) -> list[Column]:
     """The columns of a file with their types: its lists if it has any, else all but the `sentence`."""
-    import pyarrow.types as types
-
     depths = {name: _depth(schema.field(name).type) for name in dict.fromkeys(schema.names)}
     lists = sentence is None and any(depths.values())
     columns = []
@@ -360,8 +348,6 @@ class ParquetTagger(formats.Tagger):
         self._schema: Any = None
 
     def write(self, chunk: formats.Chunk, predicted: formats.Predicted, remarks: formats.Remarks) -> bytes:
-        import pyarrow
-
         batch: RowBatch = chunk.block.rows
         table = batch.table
         for name, values in _columns(chunk, batch, predicted, remarks).items():
@@ -426,8 +412,6 @@ def _metadata(schema: Any) -> Mapping[bytes, bytes] | None:
 
 
 def _feature(kind: Any) -> Mapping[str, Any]:
-    import pyarrow.types as types
-
     if types.is_list(kind):
         return {"feature": _feature(kind.value_type), "_type": "Sequence"}
     return {"dtype": "float64" if types.is_floating(kind) else "string", "_type": "Value"}
@@ -442,8 +426,6 @@ class ParquetEmitter(formats.Emitter):
         self._sink: ParquetSink | None = None
 
     def write(self, corpus: Corpus) -> bytes:
-        import pyarrow
-
         schema = self._schema(corpus)
         if self._sink is None:
             self._sink = ParquetSink(schema)
@@ -460,8 +442,6 @@ class ParquetEmitter(formats.Emitter):
         return b"" if self._sink is None else self._sink.close()
 
     def _schema(self, corpus: Corpus) -> Any:
-        import pyarrow
-
         kinds = {
             "str": pyarrow.string(),
             "int": pyarrow.int64(),

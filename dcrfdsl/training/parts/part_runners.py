@@ -28,8 +28,10 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
-from ...foundation import DcrfError, data_error, needed
+from ...foundation import DcrfError, LazyModule, data_error, needed
 from ...inference import Workers
+
+distributed = LazyModule("distributed")
 
 Shared = TypeVar("Shared")
 Result = TypeVar("Result")
@@ -174,16 +176,14 @@ class ClusterRunner:
 
     def _waited(self, future: Any, used: set[str]) -> Any:
         """The result of a future. _LostWorker if one of the workers that it needs has gone."""
-        from distributed import CancelledError, KilledWorker, TimeoutError
-
         while True:
             try:
                 return future.result(timeout=POLL)
-            except TimeoutError:
+            except distributed.TimeoutError:
                 if not used <= set(self._alive()):
                     future.cancel()
                     raise _LostWorker from None
-            except (CancelledError, KilledWorker, OSError):
+            except (distributed.CancelledError, distributed.KilledWorker, OSError):
                 time.sleep(POLL)
                 self._alive()
                 raise _LostWorker from None
@@ -204,12 +204,10 @@ class ClusterRunner:
         raise self._lost("workers were lost again and again")
 
     def _scattered(self, item: Any) -> Any:
-        from distributed import CancelledError, TimeoutError
-
         self._alive()
         try:
             return self._client.scatter(item, broadcast=True, hash=False)
-        except (CancelledError, TimeoutError, KeyError, OSError):
+        except (distributed.CancelledError, distributed.TimeoutError, KeyError, OSError):
             time.sleep(POLL)
             self._alive()  # an error if it was the scheduler that went
             raise _LostWorker from None
@@ -265,11 +263,9 @@ class ClusterRunner:
     @contextmanager
     def _clear_errors(self) -> Iterator[None]:
         """Errors of a lost connection as a DcrfError."""
-        from distributed import CancelledError, TimeoutError
-
         try:
             yield
-        except (OSError, CancelledError, TimeoutError) as error:
+        except (OSError, distributed.CancelledError, distributed.TimeoutError) as error:
             raise self._lost(f"{type(error).__name__}: {error}") from None
 
     def _lost(self, why: str) -> DcrfError:
