@@ -19,7 +19,6 @@ from .corpus_scores import (
 )
 from .error_types import (
     label_errors as label_errors,
-    same_tokens as same_tokens,
     shares_a_token as shares_a_token,
 )
 from .evaluation import (
@@ -53,6 +52,7 @@ from .segment_scores import (
     SegmentCounts as SegmentCounts,
     compared_segments as compared_segments,
     known_segments as known_segments,
+    same_tokens as same_tokens,
 )
 from .significance import (
     Interval as Interval,

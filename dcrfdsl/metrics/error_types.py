@@ -16,9 +16,10 @@ from typing import TypeAlias
 import numpy as np
 
 from ..data import Segments
-from ..foundation import Ints, Mask
+from ..foundation import Mask
 from .class_scores import UNKNOWN, segments_compared
 from .evaluation import Evaluation
+from .segment_scores import same_tokens
 
 Place: TypeAlias = tuple[int, int, str]  # the first and the last token, and the type or the gold state
 
@@ -44,16 +45,6 @@ def label_errors(evaluation: Evaluation, label: str, *, of_segments: bool, runs:
     places = zip((*golds.start, *ours.start), (*golds.end, *ours.end), (*golds.kind, *ours.kind), strict=True)
     errors = zip(places, (*of_golds, *np.where(spurious, "spurious", "").tolist()), strict=True)
     return {(int(start), int(end), found.types[kind]): error for (start, end, kind), error in errors if error}
-
-
-def same_tokens(golds: Segments, ours: Segments, num_tokens: int) -> Ints:
-    """By gold segment, the number of the predicted one with the same tokens; -1 if there is none."""
-    at = np.full(num_tokens + 1, -1, np.int64)
-    at[ours.start] = np.arange(len(ours.start))
-    partner = at[golds.start]
-    known = partner >= 0
-    partner[known] = np.where(ours.end[partner[known]] == golds.end[known], partner[known], -1)
-    return partner
 
 
 def shares_a_token(segments: Segments, others: Segments, num_tokens: int) -> Mask:

@@ -52,7 +52,8 @@ def known_segments(
     """
     cells = _cells(np.asarray(gold, np.int64), mark, kind, np.asarray(sentence_off, np.int64), sets)
     certain = cells.certain_segments()
-    right = _same_segments(certain, ours, len(cells.row))
+    partner = same_tokens(ours, certain, len(cells.row))
+    right: Mask = (partner >= 0) & (np.append(certain.kind, -1)[partner] == ours.kind)
     parts = segments_of(np.arange(len(cells.mark)), cells.mark, cells.kind, sentence_off)
     covered = np.zeros(len(cells.mark) + 1, np.int64)
     np.add.at(covered, certain.start, 1)
@@ -62,14 +63,13 @@ def known_segments(
     return KnownSegments(certain, unsure, right, cells.may_have(ours) & ~right)
 
 
-def _same_segments(golds: Segments, ours: Segments, num_tokens: int) -> Mask:
-    """Which of `ours` are among `golds`: the same first token, last token and type."""
-    gold_at = np.full(num_tokens + 1, -1, np.int64)  # the gold segment that starts at a token
-    gold_at[golds.start] = np.arange(len(golds.start))
-    match = gold_at[ours.start]
-    same: Mask = match >= 0
-    same[same] = (golds.end[match[same]] == ours.end[same]) & (golds.kind[match[same]] == ours.kind[same])
-    return same
+def same_tokens(segments: Segments, others: Segments, num_tokens: int) -> Ints:
+    """By segment, the number of the one among the others with the same tokens; -1 if there is none."""
+    at = np.full(num_tokens + 1, -1, np.int64)  # the other segment that starts at a token
+    at[others.start] = np.arange(len(others.start))
+    partner = at[segments.start]
+    partner[(partner >= 0) & (np.append(others.end, -1)[partner] != segments.end)] = -1
+    return partner
 
 
 @dataclass(frozen=True, eq=False)

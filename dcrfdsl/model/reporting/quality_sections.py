@@ -37,13 +37,13 @@ from ...foundation import (
 )
 from ...metrics import (
     NOTHING,
+    Confusion,
     Evaluation,
     Interval,
     Reliability,
     SentenceCounts,
     bootstrap_interval,
     bootstrap_intervals,
-    confusion,
     confusion_of,
     reliability_of,
     same_tokens,
@@ -73,17 +73,11 @@ class SegmentConfusion(NamedTuple):
     invented: Ints
 
 
-def state_confusion(evaluation: Evaluation, label: str) -> tuple[list[str], Ints]:
-    """The states that occur, the most frequent gold state first, and how often a gold state (row) was labelled so
-    (column), [K, K]. Tokens without one known gold state or a prediction are left out.
-    """
-    names = evaluation.states[label]
-    gold, predicted = np.asarray(evaluation.gold[label]), np.asarray(evaluation.predicted[label])
-    counts = confusion(np.where(predicted >= 0, gold, -1), np.maximum(predicted, 0), len(names))
-    often = counts.sum(axis=1)
-    used = np.flatnonzero(often + counts.sum(axis=0))
-    used = used[np.lexsort((used, -counts.sum(axis=0)[used], -often[used]))]
-    return [names[k] for k in used.tolist()], counts[np.ix_(used, used)]
+def state_confusion(found: Confusion) -> tuple[list[str], Ints]:
+    """The states, the most frequent gold state first, and how often one (row) was labelled so (column), [K, K]."""
+    counts = found.matrix
+    order = np.lexsort((-counts.sum(axis=0), -counts.sum(axis=1)))
+    return [found.states[k] for k in order.tolist()], counts[np.ix_(order, order)]
 
 
 def segment_confusion(evaluation: Evaluation, label: str) -> SegmentConfusion:
@@ -192,7 +186,8 @@ def confusion_section(found: Findings) -> Section:
 
 
 def _states(found: Findings, label: str) -> Iterator[Block]:
-    states, counts = state_confusion(found.evaluation, label)
+    confused = confusion_of(found.evaluation, label)
+    states, counts = state_confusion(confused)
     names, shown = states, counts
     if len(states) > MOST_STATES:  # the others as one; its diagonal holds what was right or confused among them
         place = np.minimum(np.arange(len(states)), MOST_STATES)
@@ -200,7 +195,7 @@ def _states(found: Findings, label: str) -> Iterator[Block]:
         np.add.at(shown, (place[:, None], place[None, :]), counts)
         names = [*states[:MOST_STATES], f"{OTHERS} ({len(states) - MOST_STATES})"]
     yield _matrix(f"States of {label}: gold in rows, predicted in columns", "gold ↓ predicted →", names, names, shown)
-    pairs = [pair for pair in confusion_of(found.evaluation, label).mistakes if pair[1] is not NOTHING][:MOST_PAIRS]
+    pairs = [pair for pair in confused.mistakes if pair[1] is not NOTHING][:MOST_PAIRS]
     wrong = max(1, int(counts.sum() - np.trace(counts)))
     rows = [[gold, str(ours), f"{count:,}", f"{100 * count / wrong:.1f} %"] for gold, ours, count in pairs]
     if rows:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from dcrfdsl.data import corpus_from_rows
-from dcrfdsl.metrics import AMBIGUOUS, MISSING, Evaluation, reliability_of
+from dcrfdsl.metrics import AMBIGUOUS, MISSING, Evaluation, confusion_of, reliability_of
 from dcrfdsl.model.reporting.charts import MOST_POINTS, Series, _ticks, line_chart, posterior_chart
 from dcrfdsl.model.reporting.model_sections import frequency_table
 from dcrfdsl.model.reporting.quality_sections import segment_confusion, state_confusion
@@ -85,9 +85,10 @@ def test_states_are_counted_pair_by_pair(seed):
     evaluation = random_evaluation(seed)
     gold, predicted = evaluation.gold["y"].copy(), evaluation.predicted["y"].copy()
     gold[::7], predicted[::5] = -2, -1  # unknown gold, and sentences without any labelling
-    states, counts = state_confusion(
-        Evaluation({"y": gold}, {"y": predicted}, {"y": STATES}, evaluation.sentence_off), "y"
-    )
+    evaluation = Evaluation({"y": gold}, {"y": predicted}, {"y": STATES}, evaluation.sentence_off)
+    states, counts = state_confusion(confusion_of(evaluation, "y"))
+    often = counts.sum(axis=1).tolist()
+    assert often == sorted(often, reverse=True)
     for a, one in enumerate(states):
         for b, other in enumerate(states):
             pairs = zip(gold.tolist(), predicted.tolist(), strict=True)
