@@ -251,7 +251,7 @@ def trained_costs(
     remarks: list[Diagnostic] = []
     told = at_once or remarks.append
     problem = training.assemble(spec, corpus, resolved.directories, registered, remark=told)
-    training.refuse_undecodable(spec, problem.states, stage)
+    training.refuse_undecodable(spec, problem.states, problem.graph, stage)
     idle = dict(_idle_lexicons(spec, corpus, problem.lexicons, registered))
     remarks += [*_silent_features(problem.extractor, corpus, idle.keys()), *idle.values()]
     codes = data.encode_labels(spec, problem.states, corpus).codes

@@ -248,7 +248,7 @@ Decode = Annotated[
     Option(
         "--decode",
         metavar="RULE",
-        help="joint, marginal, local, certified or optimal (default: what the model was made for).",
+        help="joint, marginal, local, certified, optimal or fscore(LABEL) (default: what the model was made for).",
     ),
 ]
 TableFormat = Annotated[

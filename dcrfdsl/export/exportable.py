@@ -79,6 +79,9 @@ def _of_decoding(model: TrainedModel) -> Iterator[tuple[str, str]]:
     stage = f"`train {model.record.stage}`" if model.record.stage else "its training"
     if model.decode == "local":
         yield f"{stage} decodes by the local distributions of pieces (`decode local`)", INSTEAD
+    if model.decode.startswith("fscore("):
+        message = f"`decode {model.decode}` weighs whole segments, which exported programs do not"
+        yield message, f"write `decode joint`, or {INSTEAD}"
     if model.keeps_once_by_search:
         message = f"`once {model.spec.onces[0].label}` is kept by a search, which exported programs do not have"
         yield message, f"bind fewer types by `except`, or {INSTEAD}"

@@ -30,6 +30,12 @@ from .decoding.constrained_decoding import (
     ConstrainedLabellings as ConstrainedLabellings,
     StateConstraints as StateConstraints,
 )
+from .decoding.fscore_decoding import (
+    SegmentReading as SegmentReading,
+    SegmentSearch as SegmentSearch,
+    fscore_refusal as fscore_refusal,
+    posterior_chain as posterior_chain,
+)
 from .decoding.labellings import (
     Ballots as Ballots,
     Labellings as Labellings,

@@ -4,6 +4,7 @@ Each metric counts, and makes its values of the counts. Shares lie in 0–1, and
 counts of each sentence:
 
     accuracy(y): right, scored tokens       segments(y), segments(y).TYPE: right, predicted, gold segments
+    events(y, …), events(y, …).TYPE: the same, where right is what has a match    sov(y), edit(y): score, 1 if it counts
     joint_accuracy: tokens right in all labels, scored ones       sentence_accuracy: sentences without a mistake, scored
     by_state(y).macro_f1, by_type(y).macro_f1: right, predicted and gold of each class
 
@@ -26,9 +27,10 @@ from ..foundation import DcrfError, Floats, Ints, Mask, Offsets, Table, data_err
 from ..semantics import METRICS as METRIC_WORDS, fits_metric, has_segments, metric_usages, plain, unmarked_state
 from ..syntax import Argument, CallSpec, Reference
 from .class_scores import ClassScores, Confusion, confusion_of, scores_by_type, segments_compared
+from .close_segments import close_segments, compared_or_runs, edit_scores, segment_overlaps
 from .evaluation import Evaluation
-from .segment_scores import MISSING, UNSEEN, SegmentCounts, ratio
-from .tallies import Counts, Tally, Values
+from .segment_scores import MISSING, UNSEEN, ComparedSegments, SegmentCounts, ratio
+from .tallies import Counts, ExactSum, Tally, Values
 
 
 class SentenceCounts(NamedTuple):
@@ -112,8 +114,17 @@ def _wrong_labels(evaluation: Evaluation, name: str, labels: Sequence[str]) -> I
 
 def _segments(evaluation: Evaluation, name: str, names: Sequence[str]) -> Iterator[SentenceCounts]:
     """Of all segments of a label, then of each type."""
-    off = evaluation.sentence_off
-    golds, ours, same, *_, types = segments_compared(evaluation, names[0], runs=len(names) > 1)
+    yield from _by_type(evaluation, name, segments_compared(evaluation, names[0], runs=len(names) > 1))
+
+
+def _events(evaluation: Evaluation, name: str, names: Sequence[str]) -> Iterator[SentenceCounts]:
+    """The same where segments need not agree exactly."""
+    option, _, value = names[1].partition(" = ")
+    yield from _by_type(evaluation, name, close_segments(evaluation, names[0], **{option: float(value)}))
+
+
+def _by_type(evaluation: Evaluation, name: str, found: ComparedSegments) -> Iterator[SentenceCounts]:
+    off, (golds, ours, same, *_, types) = evaluation.sentence_off, found
 
     def counts(kind: int | None) -> Ints:
         chosen = (ours.start[same & _is(ours, kind)], ours.start[_is(ours, kind)], golds.start[_is(golds, kind)])
@@ -214,7 +225,7 @@ def tally_of(evaluation: Evaluation, call: CallSpec) -> Tally:
         remedy = f"did you mean `{guess}`?" if guess else f"known metrics: {', '.join(METRICS)}"
         raise metric_error(f"`{call.name}` is not a metric", remedy)
     metric, takes, (names, written) = METRICS[call.name], METRIC_WORDS[call.name].takes, written_call(call)
-    if not fits_metric(takes, names):
+    if not fits_metric(call):
         found = written if names else f"{call.name}()"
         expected = " or ".join(f"`{usage}`" for usage in metric_usages(call.name, takes))
         raise metric_error(f"found `{found}`, expected {expected}", None)
@@ -267,8 +278,9 @@ def lacking(evaluation: Evaluation, call: CallSpec) -> str | None:
 
 
 def written_call(call: CallSpec) -> tuple[list[str], str]:
-    """The arguments of a call, and the call as it is written."""
-    names = [str(plain(argument.value)) for argument in call.arguments]
+    """The arguments of a call as texts, and the call as it is written."""
+    values = [(f"{argument.name} = " if argument.name else "", plain(argument.value)) for argument in call.arguments]
+    names = [f"{name}{value}" for name, value in values]
     return names, f"{call.name}({', '.join(names)})" if names else call.name
 
 
@@ -327,13 +339,13 @@ def _lacks_some_known(evaluation: Evaluation, *labels: str) -> str | None:
     return None if some else f"no token has a known value of {f'`{labels[0]}`' if labels else 'a label'}"
 
 
-def _lacks_segments(evaluation: Evaluation, label: str, runs: str = "") -> str | None:
+def _lacks_segments(evaluation: Evaluation, label: str, *_: str) -> str | None:
     codes = np.unique(evaluation.gold[label])
     states = (evaluation.states[label][code] for code in codes.tolist() if code >= 0)
     if not any(state != "O" for state in states):
         return f"`{label}` has no segment"
     nothing = np.full(evaluation.num_tokens, -1)
-    found = segments_compared(replace(evaluation, predicted={label: nothing}), label, runs=bool(runs))
+    found = compared_or_runs(replace(evaluation, predicted={label: nothing}), label)
     return None if len(found.golds.start) else f"no segment of `{label}` has two known ends"
 
 
@@ -348,7 +360,7 @@ def _lacks_new_words(evaluation: Evaluation, label: str, column: str) -> str | N
 
 def _share(name: str, counts: Counts) -> Values:
     part, whole = counts
-    return {name: ratio(part, whole)}
+    return {name: ratio(float(part), whole)}
 
 
 def _sum(name: str, counts: Counts) -> Values:
@@ -421,6 +433,21 @@ class Metric:
         return tuple(first.counts.sum(axis=0).tolist())
 
 
+def _mean_of(scores: Callable[[Evaluation, str], Floats]) -> Metric:
+    """The mean of a score of each sentence, [S], which is nan where a sentence is left out."""
+
+    def count(evaluation: Evaluation, label: str) -> Counts:
+        found = scores(evaluation, label)
+        return ExactSum(found[~np.isnan(found)]), int((~np.isnan(found)).sum())
+
+    def of_sentences(evaluation: Evaluation, name: str, names: Sequence[str]) -> Iterator[SentenceCounts]:
+        found = scores(evaluation, names[0])
+        counts = np.array([np.nan_to_num(found), ~np.isnan(found)], np.float64).T
+        yield SentenceCounts(name, counts)  # type: ignore[arg-type]  # scores in place of numbers of right ones
+
+    return Metric(of_sentences, _share, lacking=_lacks_some_known, count=count)
+
+
 METRICS: Table[Metric] = Table(
     "metric",
     {
@@ -428,6 +455,9 @@ METRICS: Table[Metric] = Table(
         "joint_accuracy": Metric(_tokens_of_all, _share, lacking=_lacks_all_known),
         "sentence_accuracy": Metric(_sentences, _share, lacking=_lacks_some_known),
         "segments": Metric(_segments, _scores_of_segments, ".f1", check=_require_segments, lacking=_lacks_segments),
+        "events": Metric(_events, _scores_of_segments, ".f1", lacking=_lacks_segments),
+        "sov": _mean_of(segment_overlaps),
+        "edit": _mean_of(edit_scores),
         "by_state": Metric(
             _states, _scores_of_classes, ".macro_f1", lacking=_lacks_some_known,
             count=lambda evaluation, label: (confusion_of(evaluation, label).scores,),

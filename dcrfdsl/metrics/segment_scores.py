@@ -291,6 +291,6 @@ def compared_segments(
     )
 
 
-def ratio(part: int, whole: int) -> float:
+def ratio(part: float, whole: float) -> float:
     """`part / whole`, 0 if `whole` is 0."""
     return part / whole if whole else 0.0

@@ -3,6 +3,7 @@
     joint                  the labelling with the highest score; latent variables are summed out of it
     certified, optimal     the same, with a bound on the score of every labelling
     marginal               the likeliest state of each label by itself
+    fscore                 the labelling of the highest expected F-score of segments; other labels are best beside it
     local                  the best labelling under the product of the pieces' local distributions
     votes                  the labelling that most weight vectors of a voted perceptron find best (`VotedDecoder`)
 
@@ -11,30 +12,45 @@ Not here: inference (`inference`), what users call (`trained_model`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
 
+from ..data import EncodedLabels
 from ..foundation import Codes, Floats, data_error
-from ..graph import scaled_weights
+from ..graph import ModelGraph, scaled_weights
 from ..inference import (
     Ballots,
     Decoded,
     NBest,
     RunStatus,
     SearchLimits,
+    SegmentReading,
+    SegmentSearch,
     Workers,
     best_labellings,
     bounded_decoding,
+    fscore_refusal,
     latents_first_fits,
     nbest_summing_latents,
     parts_by_width,
+    posterior_chain,
     run_decoding,
     score_sequences,
+    sequence_graph,
 )
 from ..optimizers import Voters
-from ..semantics import BoundingDecoding, MethodSettings, decoding, inference_settings, read_decoding
+from ..semantics import (
+    BoundingDecoding,
+    FscoreDecoding,
+    MethodSettings,
+    decoding,
+    has_segments,
+    inference_settings,
+    read_decoding,
+)
 from .prediction import Prediction
 from .predictor import Predictor
 from .proposed_labellings import best_proposed
@@ -64,6 +80,8 @@ def _refuse(predictor: Predictor, settings: MethodSettings, rule: str) -> None:
     if searches is not None and settings.method != "joint":
         message = f"`decode {rule}` does not keep to {searches.statement}, whose types are too many to be in the graph"
         raise data_error("once-not-exact", message, help="use `decode joint`, or bind fewer by `except`")
+    if isinstance(settings, FscoreDecoding):
+        refuse_fscore(settings, graph, structure.label_states)
     if not isinstance(settings, BoundingDecoding):
         return
     if graph.num_latents:
@@ -73,6 +91,18 @@ def _refuse(predictor: Predictor, settings: MethodSettings, rule: str) -> None:
     if structure.method[0] == "pruned":
         message = f"`decode {rule}` needs the potentials of all labels, and `infer pruned` leaves most of them out"
         raise data_error("no-bound", message, help="use `decode joint`")
+
+
+def refuse_fscore(settings: FscoreDecoding, graph: ModelGraph, states: Mapping[str, Sequence[str]]) -> None:
+    """DcrfError where the labelling of the highest expected F-score cannot be found exactly. states: of each label."""
+    label = settings.label
+    if label not in states or not has_segments(states[label]):
+        with_segments = [f"`{name}`" for name, own in states.items() if has_segments(own)]
+        remedy = f"labels with segments are {', '.join(with_segments)}" if with_segments else "use `decode joint`"
+        raise data_error("no-segments", f"`decode fscore({label})`: `{label}` is no label with segments", help=remedy)
+    if refusal := fscore_refusal(graph):
+        message = f"`decode fscore({label})` sums all segments along a chain, and {refusal}"
+        raise data_error("no-expected-f", message, help="use `decode joint` or `decode marginal`")
 
 
 def _joint(
@@ -109,6 +139,32 @@ def _marginal(
     return _prediction(predictor, likeliest, status)
 
 
+def _fscore(
+    predictor: Predictor, settings: FscoreDecoding, _: str | None, weights: Floats, workers: Workers, temperature: float
+) -> Prediction:
+    """The labels of the highest expected F-score are known beforehand for a joint search of the others."""
+    structure, known, off = predictor.structure, predictor.known, predictor.corpus.sentence_off.tolist()
+    graph = structure.graph
+    number = graph.variables.index(settings.label)
+    reading = SegmentReading.of(graph.cards, number, structure.states[settings.label])
+    data, codes = predictor.bind(), np.full((len(predictor.labels), off[-1]), -1, np.int32)
+    codes = codes if known is None else known.codes.copy()
+    potentials = data.potentials_at(_tempered(predictor, weights, temperature), predictor.constant_weights)
+
+    def decode(first: int, last: int) -> None:
+        for s in range(first, last):
+            chain = posterior_chain(sequence_graph(data, potentials, s), len(graph.cards))
+            if chain is not None:
+                best = SegmentSearch.of(*chain, reading).best(settings.gamma, settings.overall)
+                codes[number, off[s] : off[s + 1]] = best
+
+    workers.map(decode, data.runs)
+    free = EncodedLabels(codes, ({},) * len(codes), ((),) * len(codes))
+    given = free if known is None else replace(known, codes=codes)
+    rest = replace(predictor, known=given, _local_decoders={})
+    return _joint(rest, read_decoding("joint"), None, weights, workers, temperature)
+
+
 def _local(
     predictor: Predictor, _: MethodSettings, stage: str | None, weights: Floats, workers: Workers, __: float
 ) -> Prediction:
@@ -120,7 +176,9 @@ def _local(
     return _prediction(predictor, codes, best.summary(), _possible(best.score))
 
 
-DECODERS = {"joint": _joint, "certified": _joint, "optimal": _joint, "marginal": _marginal, "local": _local}
+DECODERS: Mapping[str, Callable[..., Prediction]] = {
+    "joint": _joint, "certified": _joint, "optimal": _joint, "marginal": _marginal, "local": _local, "fscore": _fscore,
+}  # fmt: skip
 
 
 def _prediction(

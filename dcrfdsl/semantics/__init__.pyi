@@ -144,6 +144,7 @@ from .schema.spec_display import (
 from .settings.decoding_settings import (
     DECODINGS as DECODINGS,
     BoundingDecoding as BoundingDecoding,
+    FscoreDecoding as FscoreDecoding,
     read_decoding as read_decoding,
 )
 from .settings.implied_settings import (

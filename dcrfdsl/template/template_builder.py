@@ -288,11 +288,13 @@ class Template(TemplateVariables):
         """Chooses how labels are read off the model. Without it, what the criterion trains for.
 
         method: `joint` (the best labelling), `marginal` (the likeliest state of each token), `local`,
-            `certified` (with an upper bound on all scores) or `optimal` (with branch and bound).
-        settings: of the last two.
+            `certified` (with an upper bound on all scores) or `optimal` (with branch and bound), or a `call` of
+            `fscore` with the label whose segments count.
+        settings: of `certified` and `optimal`.
 
         >>> Template().decode("marginal")
         >>> Template().decode("optimal", nodes=500)
+        >>> Template().decode(call("fscore", "chunk", gamma=2))
         """
         self._single["decode"] = as_call(method, as_settings(settings))
 

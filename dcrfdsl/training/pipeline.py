@@ -210,7 +210,7 @@ def train_model(
     workers = Workers(asked.threads)
     with naming_statements(resolved.spec, None):
         trained, problem = _begun(resolved, spec, corpus, asked, workers)
-    refuse_undecodable(spec, trained.states, asked.stage)
+    refuse_undecodable(spec, trained.states, trained.graph, asked.stage)
     if not any(map(learns, spec.cliques)):
         if asked.start is not None:
             message = "the template has no weights, so a model to start from changes nothing"

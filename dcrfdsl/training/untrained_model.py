@@ -44,8 +44,9 @@ from ..graph import (
     segment_shape,
 )
 from ..inference import Workers
-from ..model import gold_of
+from ..model import gold_of, refuse_fscore
 from ..semantics import (
+    FscoreDecoding,
     GivenScores,
     ModelSpec,
     PrunedSettings,
@@ -56,6 +57,7 @@ from ..semantics import (
     once_constraint,
     once_refusal,
     plain,
+    read_decoding,
     run_memories,
     segment_classes,
     shortest_segment,
@@ -275,8 +277,15 @@ def number_columns(corpus: data.Corpus) -> NumberColumns:
     return NumberColumns(corpus.file, corpus.token_line, columns)
 
 
-def refuse_undecodable(spec: ModelSpec, states: Mapping[str, tuple[str, ...]], stage: str | None) -> None:
-    """DcrfError where decoding after a stage cannot keep to a `once` that the graph does not have."""
+def refuse_undecodable(
+    spec: ModelSpec, states: Mapping[str, tuple[str, ...]], graph: ModelGraph, stage: str | None
+) -> None:
+    """DcrfError where decoding after a stage cannot keep to a `once` that the graph does not have, or where the graph
+    has no chain of segments whose F-score could be expected.
+    """
+    settings = read_decoding(decoding(spec, stage))
+    if isinstance(settings, FscoreDecoding):
+        refuse_fscore(settings, graph, {label.name: states[label.name] for label in spec.labels})
     if not enforced_onces(spec, states):
         return
     refusal, rule, shown = once_refusal(spec, states), decoding(spec, stage), statement_text(spec.onces[0])

@@ -31,7 +31,7 @@ from dcrfdsl.metrics import (
 from dcrfdsl.semantics import has_segments
 from dcrfdsl.semantics.schema.model_spec import ModelSpec
 from dcrfdsl.syntax import CallSpec, Column, DataSpec, Label, Scheme
-from dcrfdsl.syntax.nodes import Argument, Reference
+from dcrfdsl.syntax.nodes import Argument, Number, Reference
 
 Sentences = Sequence[Sequence[str]]
 
@@ -39,8 +39,12 @@ Sentences = Sequence[Sequence[str]]
 def call(text: str) -> CallSpec:
     """`oov_accuracy(pos, word)` as a call."""
     name, _, rest = text.removesuffix(")").partition("(")
-    names = [part.strip() for part in rest.split(",") if part.strip()]
-    return CallSpec(name=name, arguments=tuple(Argument(value=Reference(name=part)) for part in names))
+    parts = [part.strip().partition(" = ") for part in rest.split(",") if part.strip()]
+    arguments = (
+        Argument(name=one, value=Number(value=float(value))) if value else Argument(value=Reference(name=one))
+        for one, _, value in parts
+    )
+    return CallSpec(name=name, arguments=tuple(arguments))
 
 
 def coded(sentences: Sentences, states: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
@@ -214,6 +218,13 @@ MEASURED = {
         "segments(pos, runs).precision": 2 / 3,
         "segments(pos, runs).recall": 2 / 4,
     },
+    "events(pos, overlap = 0.5)": {
+        "events(pos, overlap = 0.5).f1": 6 / 7,
+        "events(pos, overlap = 0.5).precision": 1.0,
+        "events(pos, overlap = 0.5).recall": 3 / 4,
+    },
+    "sov(pos)": {"sov(pos)": (1.5 / 3 + 1) / 2},
+    "edit(pos)": {"edit(pos)": (1 - 1 / 3 + 1) / 2},
     "by_state(pos)": {
         "by_state(pos).macro_f1": (4 / 6 + 6 / 7) / 2,
         "by_state(pos).micro_precision": 4 / 5,

@@ -189,7 +189,7 @@ def cost_labels(context: Context) -> Iterator[Diagnostic]:
             if context.named(name, "label") is None:
                 yield from not_measurable(context, cost.method, name, "label", where)
             elif isinstance(cost, settings.SegmentsLoss):
-                yield from needs_segments(context, name, where, f"{key} = {cost.method}", "hamming")
+                yield from needs_segments(context, name, where, f"{key} = {cost.method}", "hamming({})")
 
 
 def sums_of_costs(context: Context) -> Iterator[Diagnostic]:

@@ -18,7 +18,7 @@ from .. import settings
 from ..schema import RANGES, SCHEMES, read_range
 from .checked_stages import EXACT, StageView, running_stages, stage_views, stages_of, without_stage_order
 from .context import COLUMN, At, Context, Others, Rule, a, listed
-from .training_rules import not_measurable
+from .training_rules import needs_segments, not_measurable
 
 
 def inference_and_decoding(context: Context) -> Iterator[Diagnostic]:
@@ -129,6 +129,19 @@ def bounded_models(context: Context) -> Iterator[Diagnostic]:
                 remedy = "write `decode joint`, or `infer auto`"
                 there = [(context.spec.infer.place_of("name"), "pruned here")]
                 yield context.complaint("no-bound", message, place, "no bound", remedy, there)
+
+
+def scored_segments(context: Context) -> Iterator[Diagnostic]:
+    """`decode fscore(y)` names a label with segments; what else it needs, the graph knows."""
+    for rule, place in _decode_rules(context):
+        with suppress(DcrfError):  # `inference_and_decoding` reports it
+            read = settings.read_decoding(rule)
+            if not isinstance(read, settings.FscoreDecoding):
+                continue
+            if context.named(read.label, "label") is None:
+                yield from not_measurable(context, "decode fscore", read.label, "label", place)
+            else:
+                yield from needs_segments(context, read.label, place, "decode fscore", "decode marginal")
 
 
 def _decode_rules(context: Context) -> Iterator[tuple[str, At]]:
@@ -419,7 +432,7 @@ def _importance_states(context: Context, stage: StageView, found: settings.State
 RULES: tuple[Rule, ...] = (inference_and_decoding, stages, domains, others_state, tuning)
 
 
-DECODING_RULES: tuple[Rule, ...] = (bounded_models,)
+DECODING_RULES: tuple[Rule, ...] = (bounded_models, scored_segments)
 
 
 OPTIMIZER_RULES: tuple[Rule, ...] = (trained_by, priors, group_priors, ties, kept, scaling)

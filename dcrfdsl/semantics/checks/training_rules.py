@@ -6,25 +6,30 @@ table of the same names. Not here: settings of stages (`setting_rules`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from ...foundation import DcrfError, Diagnostic, Table
-from ...syntax import NUMERIC, CallSpec, Column, Here, Label, Reference, shown
+from ...foundation import DcrfError, Diagnostic, Table, number_text
+from ...syntax import NUMERIC, CallSpec, Column, Here, Label, Number, Reference, shown
 from ..schema import SCHEMES, as_call, has_segments, unmarked_state
 from ..settings import INFERENCE, stage_chain
 from .checked_stages import running_stages, running_statements, stage_views
 from .context import COLUMN, At, Context, Rule, a, listed
 
 RUNS = "runs?"  # a word: runs of one state are segments
+_EITHER = "Where states have no marks, a run of one state other than `O` is a segment."
+_WHOLE = "Sentences where a label is not known are left out."
 LABELS = "label*"  # any number of labels, or none
 
 
 class MetricWords(NamedTuple):
-    """A metric of `evaluate`: the words for its arguments, and what it measures."""
+    """A metric of `evaluate`: the words for its arguments, and what it measures.   options: one of them is given by
+    name, a number: an example and its limits.
+    """
 
     takes: tuple[str, ...]
     summary: str
+    options: Mapping[str, tuple[float, float, float]] = {}
 
 
 METRICS: Table[MetricWords] = Table(
@@ -46,6 +51,24 @@ METRICS: Table[MetricWords] = Table(
             "run of one state other than `O` is a segment. A gap of missing labels is bridged where the segment goes "
             "on behind it; where an end stays unknown, the segment is left out, and a predicted one that may be right "
             "too.",
+        ),
+        "events": MetricWords(
+            ("label",),
+            "Precision, recall and F1 of segments that need not agree exactly. With `overlap = 0.5`, two of one type "
+            "match where they share at least half of the tokens that either has; with `tolerance = 3`, where neither "
+            f"border is off by more than 3 tokens. Each matches one other, and as many match as can. {_EITHER} What is "
+            "predicted on tokens without a known label is left out unless it matches.",
+            {"overlap": (0.5, 0.0, 1.0), "tolerance": (3, 0, 1_000_000)},
+        ),
+        "sov": MetricWords(
+            ("label",),
+            "The segment overlap of Zemla et al. (1999), as for secondary structure, from 0 to 1: the mean over "
+            f"sentences. {_EITHER} {_WHOLE}",
+        ),
+        "edit": MetricWords(
+            ("label",),
+            "1 − the Levenshtein distance of the types of gold and predicted segments in their order, over the larger "
+            f"number of these: the edit score of action segmentation, the mean over sentences. {_EITHER} {_WHOLE}",
         ),
         "by_state": MetricWords(
             ("label",),
@@ -89,16 +112,23 @@ _WITH_SCORES = ("log_likelihood", "rank_risk")
 
 
 def metric_usages(name: str, takes: Sequence[str]) -> list[str]:
-    """How a metric may be written: `segments(label)`, `segments(label, runs)`."""
+    """How a metric may be written: `segments(label)`, `segments(label, runs)`, `events(label, overlap = 0.5)`."""
     if takes == (LABELS,):
         return [name, f"{name}(label, label, …)"]
+    if options := METRICS[name].options:
+        return [f"{name}({takes[0]}, {option} = {example:g})" for option, (example, *_) in options.items()]
     least = sum(not word.endswith("?") for word in takes)
     calls = (", ".join(word.removesuffix("?") for word in takes[:n]) for n in range(least, len(takes) + 1))
     return [f"{name}({words})" if words else name for words in calls]
 
 
-def fits_metric(takes: Sequence[str], given: Sequence[str]) -> bool:
-    """Whether these are the arguments of a metric by their number, and by the words that may follow the first."""
+def fits_metric(call: CallSpec) -> bool:
+    """Whether a metric may have these arguments: their number, the words that follow the first, and its option."""
+    takes, options = METRICS[call.name].takes, METRICS[call.name].options
+    given = [shown(argument.value) for argument in call.arguments if argument.name is None]
+    named = [argument for argument in call.arguments if argument.name is not None]
+    if len(named) != bool(options) or not all(argument.name in options for argument in named):
+        return False
     if takes == (LABELS,):
         return len(given) != 1 and len({*given}) == len(given)
     least = sum(not word.endswith("?") for word in takes)
@@ -222,13 +252,14 @@ def _metric_arguments(context: Context, call: CallSpec) -> Iterator[Diagnostic]:
     wanted = METRICS[call.name].takes
     usages = metric_usages(call.name, wanted)
     usage = " or ".join(f"`{one}`" for one in usages) if wanted else f"`{call.name}` alone"
-    given = [shown(argument.value) for argument in call.arguments]
+    unnamed = [argument for argument in call.arguments if argument.name is None]
+    given = [shown(argument.value) for argument in unnamed]
     if wanted == (LABELS,) and len({*given}) < len(given):
         twice = next(name for n, name in enumerate(given) if name in given[:n])
         message = f"`{call.name}` names `{twice}` twice"
         yield context.complaint("bad-argument", message, call, "named twice", "name each label once")
         return
-    if not fits_metric(wanted, given) or any(argument.name for argument in call.arguments):
+    if not fits_metric(call):
         labels = [label.name for label in context.spec.labels]
         takes_label = wanted[:1] == ("label",) and len(usages[0].split(",")) == 1
         example = f"write `{call.name}({labels[0]})`" if takes_label and labels else f"write {usage}"
@@ -236,9 +267,15 @@ def _metric_arguments(context: Context, call: CallSpec) -> Iterator[Diagnostic]:
         message = f"`{call.name}` with {number} argument{'' if number == 1 else 's'}: expected {usage}"
         yield context.complaint("bad-argument", message, call, f"expected {usage}", example)
         return
+    for option, (_, low, high) in METRICS[call.name].options.items():
+        for written in (one.value for one in call.arguments if one.name == option):
+            if not isinstance(written, Number) or not low <= written.value <= high:
+                expected = f"a number from {number_text(low)} to {number_text(high)}"
+                message = f"`{shown(written)}` is no value for `{option}`: expected {expected}"
+                yield context.complaint("bad-argument", message, written, f"expected {expected}")
     runs = RUNS in wanted and len(given) == len(wanted)
     words = [LABELS] * len(given) if wanted == (LABELS,) else wanted
-    for word, argument in zip(words, call.arguments, strict=False):
+    for word, argument in zip(words, unnamed, strict=False):
         value, kind = argument.value, word.rstrip("?*")
         if word == RUNS:
             continue
@@ -290,7 +327,7 @@ def _needs_no_marks(context: Context, name: str, at: At, metric: str) -> Iterato
 
 
 def needs_segments(
-    context: Context, name: str, at: At, metric: str, otherwise: str = "accuracy"
+    context: Context, name: str, at: At, metric: str, otherwise: str = "accuracy({})"
 ) -> Iterator[Diagnostic]:
     """Legal if every state is O or the mark of a segment, declared or learned.   otherwise: what counts labels."""
     entry = context.named(name, "label")
@@ -301,7 +338,8 @@ def needs_segments(
     message = f"`{metric}({name})` needs segments, and `{name}` has the {source} `{odd}`"
     schemes = listed([f"{scheme}(…)" for scheme in SCHEMES], "or")
     remedy = (
-        f"states are `O` and marks such as `B-X` and `I-X`, as in {schemes}; for other labels use `{otherwise}({name})`"
+        f"states are `O` and marks such as `B-X` and `I-X`, as in {schemes}; for other labels use "
+        f"`{otherwise.format(name)}`"
     )
     if metric in METRICS:
         remedy += f", or `{metric}({name}, runs)`, where a run of one state is a segment"

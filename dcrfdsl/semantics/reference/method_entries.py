@@ -169,7 +169,7 @@ def _setting(name: str, field: FieldInfo, methods: Table[Any] | None, example: s
     return SettingEntry(
         name,
         _names(methods) if methods else _type(field.annotation),
-        _default(field.default),
+        "none" if field.is_required() else _default(field.default),
         _limits(field.metadata),
         unit,
         field.description or "",

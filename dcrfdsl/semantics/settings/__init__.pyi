@@ -1,5 +1,6 @@
 from .decoding_settings import (
     DECODINGS as DECODINGS,
+    FscoreDecoding as FscoreDecoding,
     bounding_decoding as bounding_decoding,
     read_decoding as read_decoding,
 )

@@ -11,7 +11,7 @@ import re
 from pydantic import ValidationError
 
 from ...foundation import DcrfError, Diagnostic, Table, spelling_remedy
-from .method_settings import MethodSettings, setting
+from .method_settings import LEAST, LONGEST, MethodSettings, setting
 
 
 class JointDecoding(MethodSettings):
@@ -74,27 +74,46 @@ class OptimalDecoding(BoundingDecoding):
         return self.nodes
 
 
+class FscoreDecoding(MethodSettings):
+    """The labelling of a sentence with the highest F-score of segments of a label, as a ratio of expectations,
+    (1 + γ²) Σ p(s) / (|Y| + γ² E|Y*|). It keeps to the scheme and to all constraints; other labels are the best ones
+    beside it. With `overall`, segments count by the F of all sentences together.
+    """
+
+    method = "fscore"
+    source = "Jansche 2007; Dinkelbach 1967"
+    example = "decode fscore(chunk)"
+    written_out = "decode fscore(label = chunk, gamma = 2, overall = 0.9)"
+    positional = ("label",)
+    label: str = setting(..., "the label whose segments count")
+    gamma: float = setting(1.0, "γ: the weight of recall", ge=LEAST, le=LONGEST)
+    overall: float | None = setting(None, "the F that all sentences reach together, as `eval` measures it", ge=0, le=1)
+
+
 DECODINGS: Table[type[MethodSettings]] = Table(
     "decoding rule",
     {
         rule.method: rule
-        for rule in (JointDecoding, MarginalDecoding, LocalDecoding, CertifiedDecoding, OptimalDecoding)
+        for rule in (
+            JointDecoding, MarginalDecoding, LocalDecoding, CertifiedDecoding, OptimalDecoding, FscoreDecoding
+        )
     },
     {
         "viterbi": "joint", "map": "joint", "posterior": "marginal", "mplp": "certified", "trws": "certified",
         "trw_s": "certified", "dual": "certified", "exact": "optimal", "branch_and_bound": "optimal",
+        "f1": "fscore", "segments": "fscore", "mbr": "fscore",
     },
 )  # fmt: skip
 
 _RULE = re.compile(r"\s*(\w+)\s*(?:\(([^()]*)\))?\s*")
-_SETTING = re.compile(r"\s*(\w+)\s*=\s*(\d+)\s*")
+_SETTING = re.compile(r"\s*(?:(\w+)\s*=)?\s*([\w.+-]+)\s*")
 
 
 def decoding_text(settings: MethodSettings) -> str:
     """The text of a rule: its name, and the settings that differ from their defaults."""
     changed = settings.model_dump(exclude_defaults=True)
-    inside = ", ".join(f"{name} = {value}" for name, value in changed.items())
-    return f"{settings.method}({inside})" if inside else settings.method
+    inside = [f"{value}" if name in settings.positional else f"{name} = {value}" for name, value in changed.items()]
+    return f"{settings.method}({', '.join(inside)})" if inside else settings.method
 
 
 def read_decoding(text: str) -> MethodSettings:
@@ -105,18 +124,21 @@ def read_decoding(text: str) -> MethodSettings:
         known = ", ".join(f"`{rule}`" for rule in DECODINGS)
         remedy = spelling_remedy(DECODINGS.suggest(name), f"the ways to decode are {known}")
         raise DcrfError(Diagnostic("unknown-method", f"`{text}` is not a way to decode", help=remedy))
-    parts = [_SETTING.fullmatch(part) for part in match[2].split(",")] if match[2] and match[2].strip() else []
-    fields = DECODINGS[name].model_fields
-    for part, written in zip(parts, (match[2] or "").split(","), strict=False):
-        if part is None or part[1] not in fields:
+    fields, values, places = DECODINGS[name].model_fields, dict[str, str](), iter(DECODINGS[name].positional)
+    for written in match[2].split(",") if match[2] and match[2].strip() else []:
+        part = _SETTING.fullmatch(written)
+        key = None if part is None else part[1] or next(places, None)
+        if part is None or key not in fields:
             remedy = f"its settings are {', '.join(f'`{field}`' for field in fields)}" if fields else "it has none"
             raise DcrfError(Diagnostic("unknown-setting", f"`{written.strip()}` is not a setting of `decode {name}`",
                                        help=remedy))  # fmt: skip
+        values[key] = part[2]
     try:
-        return DECODINGS[name](**{part[1]: int(part[2]) for part in parts if part is not None})
+        return DECODINGS[name](**values)  # numbers are read from texts
     except ValidationError as error:
         first = error.errors()[0]
-        message = f"`{first['input']}` is no value for `{first['loc'][0]}`: {first['msg'].lower()}"
+        found = "nothing" if first["type"] == "missing" else f"`{first['input']}`"
+        message = f"{found} is no value for `{first['loc'][0]}`: {first['msg'].lower()}"
         raise DcrfError(Diagnostic("bad-setting", message)) from None
 
 
