@@ -33,8 +33,8 @@ from .decoding.constrained_decoding import (
 from .decoding.fscore_decoding import (
     SegmentReading as SegmentReading,
     SegmentSearch as SegmentSearch,
-    fscore_refusal as fscore_refusal,
     posterior_chain as posterior_chain,
+    refuse_fscore as refuse_fscore,
 )
 from .decoding.labellings import (
     Ballots as Ballots,

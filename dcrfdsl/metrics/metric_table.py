@@ -29,7 +29,7 @@ from ..syntax import Argument, CallSpec, Reference
 from .class_scores import ClassScores, Confusion, confusion_of, scores_by_type, segments_compared
 from .close_segments import close_segments, compared_or_runs, edit_scores, segment_overlaps
 from .evaluation import Evaluation
-from .segment_scores import MISSING, UNSEEN, ComparedSegments, SegmentCounts, ratio
+from .segment_scores import MISSING, UNSEEN, SegmentCounts, ratio
 from .tallies import Counts, ExactSum, Tally, Values
 
 
@@ -113,17 +113,12 @@ def _wrong_labels(evaluation: Evaluation, name: str, labels: Sequence[str]) -> I
 
 
 def _segments(evaluation: Evaluation, name: str, names: Sequence[str]) -> Iterator[SentenceCounts]:
-    """Of all segments of a label, then of each type."""
-    yield from _by_type(evaluation, name, segments_compared(evaluation, names[0], runs=len(names) > 1))
-
-
-def _events(evaluation: Evaluation, name: str, names: Sequence[str]) -> Iterator[SentenceCounts]:
-    """The same where segments need not agree exactly."""
-    option, _, value = names[1].partition(" = ")
-    yield from _by_type(evaluation, name, close_segments(evaluation, names[0], **{option: float(value)}))
-
-
-def _by_type(evaluation: Evaluation, name: str, found: ComparedSegments) -> Iterator[SentenceCounts]:
+    """Of all segments of a label, then of each type; with `overlap` or `tolerance`, of those that have a match."""
+    option, _, value = names[-1].partition(" = ")
+    if value:
+        found = close_segments(evaluation, names[0], **{option: float(value)})
+    else:
+        found = segments_compared(evaluation, names[0], runs=len(names) > 1)
     off, (golds, ours, same, *_, types) = evaluation.sentence_off, found
 
     def counts(kind: int | None) -> Ints:
@@ -455,7 +450,7 @@ METRICS: Table[Metric] = Table(
         "joint_accuracy": Metric(_tokens_of_all, _share, lacking=_lacks_all_known),
         "sentence_accuracy": Metric(_sentences, _share, lacking=_lacks_some_known),
         "segments": Metric(_segments, _scores_of_segments, ".f1", check=_require_segments, lacking=_lacks_segments),
-        "events": Metric(_events, _scores_of_segments, ".f1", lacking=_lacks_segments),
+        "events": Metric(_segments, _scores_of_segments, ".f1", lacking=_lacks_segments),
         "sov": _mean_of(segment_overlaps),
         "edit": _mean_of(edit_scores),
         "by_state": Metric(

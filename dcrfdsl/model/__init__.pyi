@@ -18,7 +18,6 @@ from .explanation import (
     label_asked as label_asked,
 )
 from .file_format import header_of as header_of, read_model as read_model, write_model as write_model
-from .label_decoders import refuse_fscore as refuse_fscore
 from .model_explanations import ModelExplanations as ModelExplanations
 from .model_scores import ModelScores as ModelScores
 from .model_summary import transition_weights as transition_weights

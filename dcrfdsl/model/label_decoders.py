@@ -20,7 +20,7 @@ import numpy as np
 
 from ..data import EncodedLabels
 from ..foundation import Codes, Floats, data_error
-from ..graph import ModelGraph, scaled_weights
+from ..graph import scaled_weights
 from ..inference import (
     Ballots,
     Decoded,
@@ -32,11 +32,11 @@ from ..inference import (
     Workers,
     best_labellings,
     bounded_decoding,
-    fscore_refusal,
     latents_first_fits,
     nbest_summing_latents,
     parts_by_width,
     posterior_chain,
+    refuse_fscore,
     run_decoding,
     score_sequences,
     sequence_graph,
@@ -47,7 +47,6 @@ from ..semantics import (
     FscoreDecoding,
     MethodSettings,
     decoding,
-    has_segments,
     inference_settings,
     read_decoding,
 )
@@ -81,7 +80,7 @@ def _refuse(predictor: Predictor, settings: MethodSettings, rule: str) -> None:
         message = f"`decode {rule}` does not keep to {searches.statement}, whose types are too many to be in the graph"
         raise data_error("once-not-exact", message, help="use `decode joint`, or bind fewer by `except`")
     if isinstance(settings, FscoreDecoding):
-        refuse_fscore(settings, graph, structure.label_states)
+        refuse_fscore(settings.label, graph, structure.label_states)
     if not isinstance(settings, BoundingDecoding):
         return
     if graph.num_latents:
@@ -91,18 +90,6 @@ def _refuse(predictor: Predictor, settings: MethodSettings, rule: str) -> None:
     if structure.method[0] == "pruned":
         message = f"`decode {rule}` needs the potentials of all labels, and `infer pruned` leaves most of them out"
         raise data_error("no-bound", message, help="use `decode joint`")
-
-
-def refuse_fscore(settings: FscoreDecoding, graph: ModelGraph, states: Mapping[str, Sequence[str]]) -> None:
-    """DcrfError where the labelling of the highest expected F-score cannot be found exactly. states: of each label."""
-    label = settings.label
-    if label not in states or not has_segments(states[label]):
-        with_segments = [f"`{name}`" for name, own in states.items() if has_segments(own)]
-        remedy = f"labels with segments are {', '.join(with_segments)}" if with_segments else "use `decode joint`"
-        raise data_error("no-segments", f"`decode fscore({label})`: `{label}` is no label with segments", help=remedy)
-    if refusal := fscore_refusal(graph):
-        message = f"`decode fscore({label})` sums all segments along a chain, and {refusal}"
-        raise data_error("no-expected-f", message, help="use `decode joint` or `decode marginal`")
 
 
 def _joint(
@@ -147,8 +134,8 @@ def _fscore(
     graph = structure.graph
     number = graph.variables.index(settings.label)
     reading = SegmentReading.of(graph.cards, number, structure.states[settings.label])
-    data, codes = predictor.bind(), np.full((len(predictor.labels), off[-1]), -1, np.int32)
-    codes = codes if known is None else known.codes.copy()
+    data, free = predictor.bind(), np.full((len(predictor.labels), off[-1]), -1, np.int32)
+    codes = free if known is None else known.codes.copy()
     potentials = data.potentials_at(_tempered(predictor, weights, temperature), predictor.constant_weights)
 
     def decode(first: int, last: int) -> None:
@@ -159,8 +146,7 @@ def _fscore(
                 codes[number, off[s] : off[s + 1]] = best
 
     workers.map(decode, data.runs)
-    free = EncodedLabels(codes, ({},) * len(codes), ((),) * len(codes))
-    given = free if known is None else replace(known, codes=codes)
+    given = EncodedLabels(codes, ({},) * len(codes), ((),) * len(codes) if known is None else known.sets)
     rest = replace(predictor, known=given, _local_decoders={})
     return _joint(rest, read_decoding("joint"), None, weights, workers, temperature)
 

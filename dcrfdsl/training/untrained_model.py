@@ -43,8 +43,8 @@ from ..graph import (
     learn_parameters,
     segment_shape,
 )
-from ..inference import Workers
-from ..model import gold_of, refuse_fscore
+from ..inference import Workers, refuse_fscore
+from ..model import gold_of
 from ..semantics import (
     FscoreDecoding,
     GivenScores,
@@ -285,7 +285,7 @@ def refuse_undecodable(
     """
     settings = read_decoding(decoding(spec, stage))
     if isinstance(settings, FscoreDecoding):
-        refuse_fscore(settings, graph, {label.name: states[label.name] for label in spec.labels})
+        refuse_fscore(settings.label, graph, {label.name: states[label.name] for label in spec.labels})
     if not enforced_onces(spec, states):
         return
     refusal, rule, shown = once_refusal(spec, states), decoding(spec, stage), statement_text(spec.onces[0])

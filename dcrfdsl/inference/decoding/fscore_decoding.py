@@ -16,33 +16,40 @@ Segments are read as conlleval does. Not here: the other labels, which are decod
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from ...data import STARTS, mark_table
-from ...foundation import Floats, Ints, Mask
+from ...foundation import Floats, Ints, Mask, data_error
 from ...graph import FactorGraph, ModelGraph
+from ...semantics import has_segments
 
 MOST_STATES = 300  # of all variables of a position together: tables have the square of it
 NEGLECTED = 1e-15
-SPAN = 4  # positions of the graph that is looked at
+LENGTH = 8  # of the sentence whose graph is looked at
 
 
-def fscore_refusal(graph: ModelGraph) -> str | None:
-    """Why the segments of this graph cannot be summed in one sweep, in words; None if they can."""
+def refuse_fscore(label: str, graph: ModelGraph, states: Mapping[str, Sequence[str]]) -> None:
+    """DcrfError where the segments of a label cannot be summed along a chain. states: of each label."""
+    if label not in states or not has_segments(states[label]):
+        with_segments = [f"`{name}`" for name, own in states.items() if has_segments(own)]
+        remedy = f"labels with segments are {', '.join(with_segments)}" if with_segments else "use `decode joint`"
+        raise data_error("no-segments", f"`decode fscore({label})`: `{label}` is no label with segments", help=remedy)
+    width, size, why = len(graph.cards), math.prod(graph.cards), ""
     if graph.relational:
-        return "a clique joins positions by `where`"
-    if graph.of_sentence:
-        return f"`{graph.variables[min(graph.of_sentence)]}` is a label of the whole sentence"
-    width, states = len(graph.cards), math.prod(graph.cards)
-    if any(max(scope) // width - min(scope) // width > 1 for scope in graph.shape(2 * SPAN).scopes if scope):
-        return "a clique, a constraint or a `segment` reaches beyond the next position"
-    if states > MOST_STATES:
-        return f"a position has {states:,} joint states of all variables, and {MOST_STATES} are the most"
-    return None
+        why = "a clique joins positions by `where`"
+    elif graph.of_sentence:
+        why = f"`{graph.variables[min(graph.of_sentence)]}` is a label of the whole sentence"
+    elif any(max(scope) // width - min(scope) // width > 1 for scope in graph.shape(LENGTH).scopes if scope):
+        why = "a clique, a constraint or a `segment` reaches beyond the next position"
+    elif size > MOST_STATES:
+        why = f"a position has {size:,} joint states of all variables, and {MOST_STATES} are the most"
+    if why:
+        message = f"`decode fscore({label})` sums all segments along a chain, and {why}"
+        raise data_error("no-expected-f", message, help="use `decode joint` or `decode marginal`")
 
 
 class SegmentReading(NamedTuple):
@@ -112,35 +119,38 @@ def _log_sums(logs: Floats) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class SegmentSearch:
-    """The segments of one sentence. start [K+1], moves [T-1, K+1, K+1]: p of the states at first, and of moves.
-    endings: of the segments with each last token their first tokens [n], and p of each type [n, G].   expected: E|Y*|.
+    """The segments of one sentence. start [K+1], cuts [T-1, K+1, K+1], stays [T-1, G, M, M]: 0 where a first state, a
+    move between segments, and one inside of a segment is possible, else -inf.   endings: of the segments with each last
+    token their first tokens [n], and p of each type [n, G].   expected: E|Y*|.
     """
 
     reading: SegmentReading
     start: Floats
-    moves: Floats
+    cuts: Floats
+    stays: Floats
     endings: Sequence[tuple[Ints, Floats]]
     expected: float
 
     @classmethod
     def of(cls, start: Floats, moves: Floats, reading: SegmentReading) -> SegmentSearch:
         """Sums the probabilities of all segments.   start, moves: as `posterior_chain` gives them."""
-        members, go_on, state = reading.members, reading.go_on, np.append(start, 0.0)
-        moves = np.pad(moves, ((0, 0), (0, 1), (0, 1)))
-        cuts, begun, first, endings, expected = np.where(go_on, 0.0, moves), state, np.zeros(0, np.int64), [], 0.0
+        members, state, moves = reading.members, np.append(start, 0.0), np.pad(moves, ((0, 0), (0, 1), (0, 1)))
+        cuts, stays = np.where(reading.go_on, 0.0, moves), np.where(reading.go_on, moves, 0.0)
+        stays, leaves = stays[:, members[:, :, None], members[:, None, :]], cuts.sum(axis=2)
+        begun, first, endings, expected = state, np.zeros(0, np.int64), [], 0.0
         inner = np.zeros((0, *members.shape))  # [n, G, M] that a segment from a first token is in a state here
         for t in range(len(moves) + 1):
             if t:
-                stays = np.where(go_on, moves[t - 1], 0.0)[members[:, :, None], members[:, None, :]]
-                inner = np.einsum("ngm,gmk->ngk", inner, stays)
+                inner = (inner[..., None] * stays[t - 1]).sum(axis=2)
                 begun, state = state @ cuts[t - 1], state @ moves[t - 1]
             inner, first = np.concatenate([inner, begun[members][None]]), np.append(first, t)
             expected += float(inner[-1].sum())
             kept = (inner.sum(axis=2) > NEGLECTED * state[members].sum(axis=1)).any(axis=1)
             inner, first = inner[kept], first[kept]
-            ends = cuts[t].sum(axis=1) if t < len(moves) else np.ones(len(state))
-            endings.append((first, (inner * ends[members]).sum(axis=2)))
-        return cls(reading, np.append(start, 0.0), moves, endings, expected)
+            ends = inner * leaves[t][members] if t < len(moves) else inner
+            endings.append((first, ends.sum(axis=2)))
+        possible = [np.where(p > 0.0, 0.0, -np.inf) for p in (np.append(start, 0.0), cuts, stays)]
+        return cls(reading, possible[0], possible[1], possible[2], endings, expected)
 
     def best(self, gamma: float, overall: float | None) -> Ints:
         """The label's state at each token, [T].   overall: θ; by default that of the sentence itself."""
@@ -160,20 +170,19 @@ class SegmentSearch:
 
     def _labelled(self, gamma: float, theta: float) -> tuple[Ints, Floats]:
         """The labelling with the largest Σ ((1 + γ²) p − θ), and p of its segments."""
-        (outside, members, go_on, label), length, nothing = self.reading, len(self.endings), -np.inf
+        (outside, members, _, label), length, nothing = self.reading, len(self.endings), -np.inf
         came, opened = np.zeros((2, length, len(outside)), np.int64)  # from which state, at which first token
         inside: list[Ints] = []  # by token [n, G, M]: the member that a segment was in before
         firsts, value = np.zeros(0, np.int64), np.zeros((0, *members.shape))
-        begun = closed = np.where(self.start > 0.0, 0.0, nothing)  # the best where something begins, or ends, here
+        begun = closed = self.start  # the best where something begins, or ends, here
         for t, (first, probability) in enumerate(self.endings):
             if t:
-                possible = self.moves[t - 1] > 0.0
-                steps = np.where(possible & ~go_on, closed[:, None], nothing)
+                steps = closed[:, None] + self.cuts[t - 1]
                 came[t], begun = steps.argmax(axis=0), steps.max(axis=0)
-                stays = (possible & go_on)[members[:, :, None], members[:, None, :]]
-                steps = np.where(stays, value[np.isin(firsts, first)][..., None], nothing)
+                rows = np.searchsorted(firsts, first[:-1] if t in first[-1:] else first)
+                steps = value[rows][..., None] + self.stays[t - 1]
                 inside, value = [*inside, steps.argmax(axis=2)], steps.max(axis=2)
-            if t in first:
+            if t in first[-1:]:
                 value = np.concatenate([value, begun[members][None]])
             firsts, closed = first, np.where(outside, begun, nothing)
             if value.size:

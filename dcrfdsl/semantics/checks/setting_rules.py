@@ -105,13 +105,21 @@ def tuning(context: Context) -> Iterator[Diagnostic]:
             yield context.complaint("bad-argument", message, let.tune, help=remedy)
 
 
-# decoding with a bound ------------------------------------------------------------------------------------------------
+# decoding with a bound, or by segments --------------------------------------------------------------------------------
 
 
-def bounded_models(context: Context) -> Iterator[Diagnostic]:
-    """A bound is on the sum of potentials at a labelling: latents are summed out, and pruning has no tables."""
+def decoded_models(context: Context) -> Iterator[Diagnostic]:
+    """A bound is on the sum of potentials at a labelling: latents are summed out, and pruning has no tables.
+    `fscore(y)` names a label with segments; what else it needs, the graph knows.
+    """
     for rule, place in _decode_rules(context):
         with suppress(DcrfError):  # `inference_and_decoding` reports it
+            read = settings.read_decoding(rule)
+            if isinstance(read, settings.FscoreDecoding):
+                if context.named(read.label, "label") is None:
+                    yield from not_measurable(context, "decode fscore", read.label, "label", place)
+                else:
+                    yield from needs_segments(context, read.label, place, "decode fscore", "decode marginal")
             if settings.bounding_decoding(rule) is None:
                 continue
             name = rule.partition("(")[0]
@@ -129,19 +137,6 @@ def bounded_models(context: Context) -> Iterator[Diagnostic]:
                 remedy = "write `decode joint`, or `infer auto`"
                 there = [(context.spec.infer.place_of("name"), "pruned here")]
                 yield context.complaint("no-bound", message, place, "no bound", remedy, there)
-
-
-def scored_segments(context: Context) -> Iterator[Diagnostic]:
-    """`decode fscore(y)` names a label with segments; what else it needs, the graph knows."""
-    for rule, place in _decode_rules(context):
-        with suppress(DcrfError):  # `inference_and_decoding` reports it
-            read = settings.read_decoding(rule)
-            if not isinstance(read, settings.FscoreDecoding):
-                continue
-            if context.named(read.label, "label") is None:
-                yield from not_measurable(context, "decode fscore", read.label, "label", place)
-            else:
-                yield from needs_segments(context, read.label, place, "decode fscore", "decode marginal")
 
 
 def _decode_rules(context: Context) -> Iterator[tuple[str, At]]:
@@ -432,7 +427,7 @@ def _importance_states(context: Context, stage: StageView, found: settings.State
 RULES: tuple[Rule, ...] = (inference_and_decoding, stages, domains, others_state, tuning)
 
 
-DECODING_RULES: tuple[Rule, ...] = (bounded_models, scored_segments)
+DECODING_RULES: tuple[Rule, ...] = (decoded_models,)
 
 
 OPTIMIZER_RULES: tuple[Rule, ...] = (trained_by, priors, group_priors, ties, kept, scaling)
