@@ -18,7 +18,7 @@ from dcrfdsl.foundation.errors.diagnostics import DcrfError
 from dcrfdsl.graph import FactorGraph
 from dcrfdsl.inference import SearchLimits, bounded_labelling
 from dcrfdsl.semantics.resolve.resolution import load_text
-from dcrfdsl.semantics.settings.decoding_settings import bounding_decoding, decoding_text, read_decoding
+from dcrfdsl.semantics.settings.decoding_settings import BoundingDecoding, decoding_text, read_decoding
 from dcrfdsl.training.pipeline import fit
 
 SHARED = Path(__file__).parents[2].parent / "shared" / "reference" / "graphs"
@@ -173,9 +173,8 @@ def test_certificates_on_graphs_with_known_answers():
 def test_a_rule_travels_as_text():
     assert decoding_text(read_decoding("optimal( nodes=5 ,iterations = 200)")) == "optimal(nodes = 5)"
     assert decoding_text(read_decoding("joint")) == "joint"
-    chosen = bounding_decoding("certified(iterations = 7)")
-    assert chosen is not None and (chosen.iterations, chosen.most_nodes) == (7, 1)
-    assert bounding_decoding("marginal") is None
+    chosen = read_decoding("certified(iterations = 7)")
+    assert isinstance(chosen, BoundingDecoding) and (chosen.iterations, chosen.most_nodes) == (7, 1)
     for text, words in [
         ("viterbi", "is not a way to decode"), ("optimal(nods = 3)", "not a setting"),
         ("joint(nodes = 3)", "not a setting"), ("optimal(nodes = 0)", "no value for `nodes`"),

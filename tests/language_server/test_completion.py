@@ -55,7 +55,7 @@ EXACT = {
     "once chunk except {▌": STATES,
     "infer ▌": list(INFERENCE),
     "infer trp(▌": [one.name for one in next(e for e in entries_named("trp") if e.settings).settings],
-    "decode ▌": ["joint", "marginal", "local", "certified", "optimal"],
+    "decode ▌": ["joint", "marginal", "local", "certified", "optimal", "fscore"],
     "train ▌": list(CRITERIA),
     "train likelihood: prior = ▌": list(PRIORS),
     "train likelihood:\n    seed = 3\n    optimizer = ▌": list(OPTIMIZERS),

@@ -3,8 +3,8 @@
     F(Y) = (1 + γ²) Σ_{s ∈ Y} p(s) / (|Y| + γ² E|Y*|)        p(s) = P(s is a segment of the gold labels Y* | x)
 
 Dinkelbach (1967): Y with the largest Σ_{s ∈ Y} ((1 + γ²) p(s) − θ), where θ is the F of the last Y, until F grows no
-more. Each Y is found by a Viterbi recursion over whole segments; a given θ takes one. All labellings that
-are possible in the model are searched, and no other: it keeps to the scheme and to all constraints.
+more. Each Y is found by a Viterbi recursion over whole segments; a given θ takes one. All labellings that are possible
+in the model are searched, and no other, so that Y keeps to the scheme and to all constraints.
 
 The variables of one position are one state of a chain here. Where no factor reaches beyond the next position, the
 posterior is a Markov chain, p(s) is a product of its moves, and all are summed by one sweep for each first token. A
@@ -99,22 +99,15 @@ def posterior_chain(graph: FactorGraph, width: int) -> tuple[Floats, Floats] | N
             scores[at] += np.broadcast_to(whole.reshape(*whole.shape[:width]), cards).reshape(1, size)
         else:
             pairs[at] += np.broadcast_to(whole, (*cards, *cards)).reshape(size, size)
-    with np.errstate(invalid="ignore", divide="ignore"):  # where nothing is possible
+    with np.errstate(invalid="ignore"):  # where nothing is possible
         rest = scores[-1, 0]
         for t in range(length - 2, -1, -1):
             pairs[t] += rest
-            onward = _log_sums(pairs[t])
+            onward: Floats = np.logaddexp.reduce(pairs[t], axis=1)
             pairs[t] = np.where(np.isneginf(onward)[:, None], 0.0, np.exp(pairs[t] - onward[:, None]))
             rest = scores[t, 0] + onward
-        total = _log_sums(rest[None])
-        return None if np.isneginf(total[0]) else (np.exp(rest - total), pairs)
-
-
-def _log_sums(logs: Floats) -> Floats:
-    """log Σ exp of each row."""
-    peak = np.maximum(logs.max(axis=1), np.finfo(np.float64).min)
-    sums: Floats = peak + np.log(np.exp(logs - peak[:, None]).sum(axis=1))
-    return sums
+        total = float(np.logaddexp.reduce(rest))
+        return None if np.isneginf(total) else (np.exp(rest - total), pairs)
 
 
 @dataclass(frozen=True, eq=False)

@@ -120,7 +120,7 @@ def decoded_models(context: Context) -> Iterator[Diagnostic]:
                     yield from not_measurable(context, "decode fscore", read.label, "label", place)
                 else:
                     yield from needs_segments(context, read.label, place, "decode fscore", "decode marginal")
-            if settings.bounding_decoding(rule) is None:
+            if not isinstance(read, settings.BoundingDecoding):
                 continue
             name = rule.partition("(")[0]
             if context.spec.latents:

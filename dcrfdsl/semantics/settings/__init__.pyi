@@ -1,7 +1,7 @@
 from .decoding_settings import (
     DECODINGS as DECODINGS,
+    BoundingDecoding as BoundingDecoding,
     FscoreDecoding as FscoreDecoding,
-    bounding_decoding as bounding_decoding,
     read_decoding as read_decoding,
 )
 from .implied_settings import (

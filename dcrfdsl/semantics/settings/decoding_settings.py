@@ -140,9 +140,3 @@ def read_decoding(text: str) -> MethodSettings:
         found = "nothing" if first["type"] == "missing" else f"`{first['input']}`"
         message = f"{found} is no value for `{first['loc'][0]}`: {first['msg'].lower()}"
         raise DcrfError(Diagnostic("bad-setting", message)) from None
-
-
-def bounding_decoding(text: str) -> BoundingDecoding | None:
-    """The settings of a rule that searches for bounds; None for the other rules."""
-    settings = read_decoding(text)
-    return settings if isinstance(settings, BoundingDecoding) else None
