@@ -280,9 +280,7 @@ def number_columns(corpus: data.Corpus) -> NumberColumns:
 def refuse_undecodable(
     spec: ModelSpec, states: Mapping[str, tuple[str, ...]], graph: ModelGraph, stage: str | None
 ) -> None:
-    """DcrfError where decoding after a stage cannot keep to a `once` that the graph does not have, or where the graph
-    has no chain of segments whose F-score could be expected.
-    """
+    """DcrfError where the graph does not allow the decoding rule of a stage: `fscore`, or `once` by a search."""
     settings = read_decoding(decoding(spec, stage))
     if isinstance(settings, FscoreDecoding):
         refuse_fscore(settings.label, graph, {label.name: states[label.name] for label in spec.labels})

@@ -94,7 +94,7 @@ def ratio(segments, p, expected, gamma):
 
 
 @pytest.mark.parametrize("scheme", ["bio", "iob1", "bioes", None])
-@pytest.mark.parametrize(("first", "count"), [(0, 12), pytest.param(12, 200, marks=pytest.mark.long)])
+@pytest.mark.parametrize(("first", "count"), [(0, 12), pytest.param(12, 240, marks=pytest.mark.long)])
 def test_it_is_the_best_of_all_labellings(scheme, first, count):
     searched = 0
     for seed in range(first, first + count):
@@ -131,7 +131,7 @@ def test_it_is_the_best_of_all_labellings(scheme, first, count):
         one = tuple(states[code] for code in found.best(gamma, theta))
         gains = {other: sum((1 + gamma**2) * p[s] - theta for s in read_segments(other)) for other in allowed}
         assert gains[one] == pytest.approx(max(gains.values()), abs=1e-12)
-    assert searched > 0.6 * count - 2  # 500 of the four schemes; else there is no labelling
+    assert searched > 0.55 * count - 2  # more than 500 of all; the others have no labelling
 
 
 # models ---------------------------------------------------------------------------------------------------------------

@@ -23,8 +23,8 @@ LABELS = "label*"  # any number of labels, or none
 
 
 class MetricWords(NamedTuple):
-    """A metric of `evaluate`: the words for its arguments, and what it measures.   options: one of them is given by
-    name, a number: an example and its limits.
+    """A metric of `evaluate`: the words for its arguments, what it measures, and numbers of which one is given by name,
+    with an example and limits.
     """
 
     takes: tuple[str, ...]

@@ -94,9 +94,7 @@ DECODINGS: Table[type[MethodSettings]] = Table(
     "decoding rule",
     {
         rule.method: rule
-        for rule in (
-            JointDecoding, MarginalDecoding, LocalDecoding, CertifiedDecoding, OptimalDecoding, FscoreDecoding
-        )
+        for rule in (JointDecoding, MarginalDecoding, LocalDecoding, CertifiedDecoding, OptimalDecoding, FscoreDecoding)
     },
     {
         "viterbi": "joint", "map": "joint", "posterior": "marginal", "mplp": "certified", "trws": "certified",
