@@ -12,8 +12,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from html import escape
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -38,10 +37,22 @@ class CalibrateOptions:
         Path | None, Option("--output", "-o", metavar="MODEL", help="Write the calibrated model here.")
     ] = None
     method: Annotated[str, Option("--method", metavar="METHOD", help="temperature or isotonic.")] = "temperature"
+    cover: Annotated[
+        float | None, Option("--cover", metavar="SHARE", help="Promise sets that hold the truth so often: 0.95.")
+    ] = None
+    by_type: Annotated[bool, Option("--by-type", help="With --cover: a promise for each type or state.")] = False
+    recall: Annotated[
+        list[str] | None,
+        Option("--recall", metavar="TYPE=SHARE", help="Take as few of a type as have this recall. Repeatable."),
+    ] = None
+    precision: Annotated[
+        list[str] | None,
+        Option("--precision", metavar="TYPE=SHARE", help="Take as many of a type as are so often right. Repeatable."),
+    ] = None
     test: Annotated[str | None, Option("--test", metavar="DATA", help="Judge on this labelled data.")] = None
     of: Annotated[
         str | None,
-        Option("--of", metavar="KIND", help="Draw tokens, segments, layers or sentences (default: segments, if any)."),
+        Option("--of", metavar="KIND", help="tokens, segments, layers or sentences (default: segments, if any)."),
     ] = None
     bins: Annotated[int, Option("--bins", min=1, metavar="N", help="Bins of equal width.")] = 10
     diagram: Annotated[
@@ -70,28 +81,55 @@ def calibrate(options: CalibrateOptions) -> None:
     The model that is written is calibrated on all of DATA. Without -o none is written.
 
     Then a reliability diagram: for each bin a bar as long as the share that is right, and | at the mean probability.
-    --diagram draws it as an SVG.
+    --diagram draws it as an SVG. --of says of which kind.
+
+    --cover, --recall and --precision leave probabilities as they are, and find on DATA what may be done with them:
+
+    --cover 0.95 promises sets that hold all truths of a new sentence with this probability, whether or not the model's
+    probabilities are right, if new sentences are like those of DATA: the states of each token, the segments that there
+    may be, or the labellings (--of tokens, segments, sentences). `tag --sets` gives them.
+
+    --precision ORG=0.95 finds the probability from which on predictions of a type can be taken unseen: 95 % of them are
+    right on DATA. --recall PER=0.99: 99 % of what there is is among them. Types are those of segments, or the states of
+    a label without; of several labels LABEL.TYPE. `tag --accept` says which are taken.
 
     With --json one object: "method", "temperature", "judged" (how many bins, on which data) and "kinds": for each kind
-    "before" and "after" with "count", "error", "largest_error", "brier" and "bins".
+    "before" and "after" with "count", "error", "largest_error", "brier" and "bins". Of sets and
+    operating points "thresholds", and what a promise "assumes".
 
     \b
     Example:
       dcrfdsl calibrate chunk.model dev.txt -o calibrated.model
       dcrfdsl calibrate chunk.model dev.txt -o calibrated.model --method isotonic --test gold.txt
       dcrfdsl calibrate chunk.model dev.txt --diagram reliability.svg
+      dcrfdsl calibrate chunk.model dev.txt -o careful.model --cover 0.5 --of tokens --by-type
+      dcrfdsl calibrate chunk.model dev.txt -o careful.model --precision B=0.5 --recall I=0.2
     """
-    from ..model import CALIBRATIONS, KINDS
+    from ..model import CALIBRATIONS, KINDS, charts_file, reliability_chart
+    from ..semantics import has_segments
 
     if options.method not in CALIBRATIONS:
         raise click.BadParameter(f"`{options.method}` is no way to calibrate; the ways are {', '.join(CALIBRATIONS)}")
     if options.of is not None and options.of not in KINDS:
         raise click.BadParameter(f"`{options.of}` is no kind of prediction; the kinds are {', '.join(KINDS)}")
     _check_outputs(options)
+    decides = options.cover is not None or bool(options.recall or options.precision)
+    idle = {
+        "--method": decides and options.method != CALIBRATIONS[0], "--diagram": decides and options.diagram,
+        "--test": decides and options.test, "--by-type": options.cover is None and options.by_type,
+    }  # fmt: skip
+    for name in (name for name, is_given in idle.items() if is_given):
+        refuse("idle-option", f"`{name}` has no effect on what is asked for", "leave it out, or see `calibrate --help`")
     talk = Talk(options.quiet)
     model = load_model(options.model, read_features(options.features))
     corpus = read_gold(options.data, model.spec, talk)
     test = None if options.test is None else read_gold(options.test, model.spec, talk)
+    if decides:
+        of = "segments" if any(has_segments(model.states[label]) for label in model.labels) else "tokens"
+        _decide(options, model, corpus, options.of or of, talk)
+        return
+    if model.record.thresholds:
+        talk("note: sets and operating points belong to the probabilities as they were, so the new model has none")
     calibrated = model.calibration.calibrated(corpus, method=options.method, threads=options.threads)
     before, after = _judged(model, calibrated, corpus, test, options)
     kinds = [kind for kind in KINDS if before[kind].total and not (kind == "layers" and len(model.labels) == 1)]
@@ -99,8 +137,11 @@ def calibrate(options: CalibrateOptions) -> None:
     if options.output is not None:
         calibrated.save(options.output)
     if options.diagram is not None:
-        panels = [(f"{drawn}, before", before[drawn]), (f"{drawn}, after", after[drawn])]
-        write_whole(options.diagram, (_svg(panels, f"Reliability of {drawn}").encode(),))
+        charts = [
+            (f"{drawn}, {when}: ECE {judged.error:.4f}, {judged.total:,} judged", reliability_chart(when, judged))
+            for when, judged in (("before", before[drawn]), ("after", after[drawn]))
+        ]
+        write_whole(options.diagram, (charts_file(charts).encode(),))
     worse = [kind for kind in kinds if _is_worse(before[kind], after[kind])]
     if worse:
         talk(f"warning: the probabilities of {' and '.join(worse)} fit worse after calibration; more data may help")
@@ -150,6 +191,39 @@ def _judged(
         refuse(problem.slug, message, "give more data, or other data to judge by: `--test DATA`")
     after = [on(judge, own) for judge, own in zip(fitted, halves[::-1], strict=True)]
     return on(model, corpus), {kind: after[0][kind] + after[1][kind] for kind in after[0]}
+
+
+def _decide(options: CalibrateOptions, model: TrainedModel, corpus: Corpus, kind: str, talk: Talk) -> None:
+    """Finds sets with a promise and operating points, and says what they are."""
+    from ..model import ASSUMED
+    from .inference_notes import threshold_lines
+
+    decisions, shares = model.decisions, {"recall": _shares(options.recall), "precision": _shares(options.precision)}
+    if options.cover is not None:
+        model = decisions.with_sets(corpus, options.cover, of=kind, by_type=options.by_type, threads=options.threads)
+    if any(shares.values()):
+        model = model.decisions.with_points(corpus, **shares, threads=options.threads)
+    if options.output is not None:
+        model.save(options.output)
+    if options.as_json:
+        found = [asdict(one) for one in model.record.thresholds]
+        print(json_text({"assumes": ASSUMED, "thresholds": found}))
+        return
+    for line in threshold_lines(model.record.thresholds):
+        print(line)
+    if options.cover is not None:
+        print(f"promised if {ASSUMED}")
+    sys.stdout.flush()
+    if options.output is not None:
+        talk(f"wrote {options.output}")
+
+
+def _shares(texts: Sequence[str] | None) -> dict[str, float]:
+    """Types and shares of `TYPE=SHARE`."""
+    try:
+        return {name: float(share) for name, _, share in (text.rpartition("=") for text in texts or ())}
+    except ValueError:
+        raise click.BadParameter(f"`{', '.join(texts or ())}`: expected types and shares, as ORG=0.95") from None
 
 
 # what is printed --------------------------------------------------------------------------------------------------
@@ -218,7 +292,6 @@ def _judged_json(judged: Reliability) -> dict[str, Any]:
 
 
 WIDTH = 40  # characters of a bar that is 1 long
-SIDE, LEFT, TOP, GAP = 240, 52, 46, 64  # of a panel: pixels of its square, and around it
 
 
 def _bins(judged: Reliability) -> Iterator[tuple[float, float, int, float, float]]:
@@ -240,53 +313,3 @@ def _bars(judged: Reliability) -> Iterator[str]:
         line.insert(round(says * WIDTH), "|")
         span = f"{low:.{digits}f} - {high:.{digits}f}"
         yield f"{span:<{2 * digits + 9}} {count:>{wide},}   {says:.3f}   {right:.3f}   {''.join(line)}"
-
-
-def _svg(panels: Sequence[tuple[str, Reliability]], title: str) -> str:
-    """The diagrams side by side, each with a heading. A bar is a bin, and its shade says how full it is."""
-    width, height = len(panels) * (LEFT + SIDE) + GAP, TOP + SIDE + GAP
-    parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}" '
-        'font-family="sans-serif" font-size="12">',
-        f"<title>{escape(title)}</title>",
-        f'<rect width="{width}" height="{height}" fill="white"/>',
-    ]
-    for n, (heading, judged) in enumerate(panels):
-        parts += _panel(heading, judged, LEFT + n * (LEFT + SIDE))
-    return "\n".join([*parts, "</svg>", ""])
-
-
-def _panel(heading: str, judged: Reliability, left: int) -> Iterator[str]:
-    bottom, right = TOP + SIDE, left + SIDE
-
-    def at(x: float, y: float) -> tuple[float, float]:
-        return left + x * SIDE, bottom - y * SIDE
-
-    yield f'<text x="{left}" y="18" font-weight="bold">{escape(heading)}</text>'
-    error = f"ECE {judged.error:.4f}, {judged.total:,} judged" if judged.total else "nothing to judge"
-    yield f'<text x="{left}" y="36">{error}</text>'
-    most = int(judged.counts.max(initial=1)) or 1
-    for low, high, count, says, share in _bins(judged):
-        if not count:
-            continue
-        (x, y), (end, _) = at(low, share), at(high, share)
-        shade = 0.25 + 0.75 * count / most
-        yield (
-            f'<rect x="{x + 0.5:.1f}" y="{y:.1f}" width="{end - x - 1:.1f}" height="{bottom - y:.1f}" fill="#2b6cb0" '
-            f'fill-opacity="{shade:.2f}"><title>{low:.2f} to {high:.2f}: {count:,} judged, mean probability '
-            f"{says:.4f}, right {share:.4f}</title></rect>"
-        )
-        cx, cy = at(says, share)
-        yield f'<circle cx="{cx:.1f}" cy="{cy:.1f}" r="3" fill="#c53030"/>'
-    yield f'<line x1="{left}" y1="{bottom}" x2="{right}" y2="{TOP}" stroke="#555" stroke-dasharray="4 3"/>'
-    yield f'<rect x="{left}" y="{TOP}" width="{SIDE}" height="{SIDE}" fill="none" stroke="#333"/>'
-    for tick in (0.0, 0.5, 1.0):
-        x, y = at(tick, tick)
-        yield f'<text x="{x:.1f}" y="{bottom + 16}" text-anchor="middle">{tick:g}</text>'
-        yield f'<text x="{left - 6}" y="{y + 4:.1f}" text-anchor="end">{tick:g}</text>'
-    yield f'<text x="{left + SIDE / 2:.1f}" y="{bottom + 36}" text-anchor="middle">probability</text>'
-    middle = TOP + SIDE / 2
-    yield (
-        f'<text x="{left - 34}" y="{middle:.1f}" text-anchor="middle" '
-        f'transform="rotate(-90 {left - 34} {middle:.1f})">share that is right</text>'
-    )

@@ -199,6 +199,7 @@ OPTION_EXAMPLES: Mapping[str, tuple[str, ...]] = {
         "cat test.txt | dcrfdsl tag chunk.model --no-flush > tagged.txt",
         "dcrfdsl tag chunk.model test.txt --flush | head -n 1",
         "dcrfdsl tag boosted.model test.txt --rounds 3",
+        "dcrfdsl tag careful.model test.txt --sets",
         "dcrfdsl tag shapes.model test.txt --features shapes.py",
         "dcrfdsl tag upos.model gold.conllu --apart > tagged.conllu",
     ),

@@ -36,6 +36,9 @@ def compare(
         int, Option("--differences", min=0, metavar="N", help="Show the first N sentences with other labels.")
     ] = 0,
     format: TableFormat = "text",
+    confidence: Annotated[
+        bool, Option("--confidence", help="How well probabilities tell right from wrong: areas of risk by coverage.")
+    ] = False,
     threads: Threads = None,
     features: Features = None,
     as_json: Json = False,
@@ -52,7 +55,7 @@ def compare(
     \b
     Example:
       dcrfdsl compare chunk.model boosted.model gold.txt
-      dcrfdsl compare chunk.model boosted.model gold.txt --differences 5
+      dcrfdsl compare chunk.model boosted.model gold.txt --differences 5 --confidence
       dcrfdsl compare chunk.model boosted.model gold.txt --format latex
     """
     from ..model import compare as compared
@@ -65,7 +68,7 @@ def compare(
         refuse("nothing-to-compare", message, "name another model")
     talk, registered = Talk(quiet), read_features(features)
     models, corpora = models_on(paths, data, registered, talk)
-    comparison = compared(models, corpora, level=level, draws=draws, seed=seed, threads=threads)
+    comparison = compared(models, corpora, level=level, draws=draws, seed=seed, confidence=confidence, threads=threads)
     if as_json:
         print(json_text(_as_json(comparison)))
         return
@@ -104,6 +107,7 @@ def _as_json(comparison: Comparison) -> dict[str, object]:
         "errors": [one._asdict() for one in comparison.errors],
         "error_differences": [one._asdict() for one in comparison.error_differences],
         "differing": [s + 1 for s in comparison.differing],
+        **({"areas": {name: list(areas) for name, areas in comparison.areas.items()}} if comparison.areas else {}),
     }
 
 

@@ -18,9 +18,8 @@ if TYPE_CHECKING:
     from ..criteria import ExpectedShare
     from ..data import Corpus
     from ..inference import RunStatus
-    from ..metrics import Evaluation, LabelTables
+    from ..metrics import Evaluation, LabelTables, RiskCoverage
     from ..model import TrainedModel
-    from ..syntax import CallSpec
     from .table_formats import Part
 
 TABLES = ("by_state", "by_type", "confusion")  # metrics that are shown as tables of their own
@@ -35,6 +34,9 @@ class EvalOptions(TableOptions):
     errors: Annotated[
         int, Option("--errors", min=0, metavar="N", help="Show the first N sentences with a wrong label.")
     ] = 0
+    confidence: Annotated[
+        bool, Option("--confidence", help="How much is right above each probability: what could be taken unseen.")
+    ] = False
     decode: Decode = None
     rounds: Rounds = None
     threads: Threads = None
@@ -56,12 +58,16 @@ def evaluate(options: EvalOptions) -> None:
     "errors".
 
     --format writes the same tables in Markdown, LaTeX or CSV.
+    --confidence tells, for tokens, segments and sentences, which share is predicted with a probability of at least 0.5,
+    0.8, … and how much of that is right, and the area under the curve of wrong ones by that share, which is 0 at best.
+    --json has it as "confidence". It keeps a number for each token.
 
     \b
     Example:
       dcrfdsl eval chunk.model test.txt
       dcrfdsl eval chunk.model test.txt more.txt
       dcrfdsl eval chunk.model test.txt --by-label --confusion --errors 20
+      dcrfdsl eval chunk.model test.txt --confidence
       dcrfdsl eval chunk.model test.txt --json
       dcrfdsl eval chunk.model test.txt --by-label --format latex > scores.tex
       dcrfdsl eval chunk.model test.txt --decode joint
@@ -73,7 +79,7 @@ def evaluate(options: EvalOptions) -> None:
     refuse_idle(options.format, {"--json": options.as_json, "--errors": options.errors})
     talk = Talk(options.quiet)
     trained = load_model(options.model, read_features(options.features), options.rounds)
-    outcome, details = _Outcome(trained, options.threads), _Details(options, trained.spec.evaluate)
+    outcome, details = _Outcome(trained, options.threads), _Details(options, trained)
     files = data_files(options.data)
     corpora = (corpus for file in files for corpus in stream_gold(file, trained.spec, talk))
     parts = (trained.prepare(corpus) for corpus in corpora if corpus.num_tokens)
@@ -117,23 +123,29 @@ def _parts(scores: Mapping[str, float | int], written: str) -> Iterator[Part]:
 class _Details:
     """What is shown beside the scores: tables of labels, and sentences with mistakes.
 
-    metrics: of the template; those that are tables are shown for their labels.
+    trained: metrics of its template that are tables are shown for their labels.
     """
 
-    def __init__(self, options: EvalOptions, metrics: Sequence[CallSpec]) -> None:
+    def __init__(self, options: EvalOptions, trained: TrainedModel) -> None:
         from .label_report import Mistakes
 
-        self._options, self._metrics = options, metrics
+        self._options, self._trained, self._metrics = options, trained, trained.spec.evaluate
+        self._curves: dict[str, RiskCoverage] = {}
         self._mistakes = Mistakes(options.errors)
         self._tables: dict[str, LabelTables] = {}
         self._wants_tables = options.by_label or options.confusion
-        self.are_wanted = self._wants_tables or options.errors > 0 or any(call.name in TABLES for call in metrics)
+        self.are_wanted = self._wants_tables or options.errors > 0 or options.confidence
+        self.are_wanted |= any(call.name in TABLES for call in self._metrics)
 
     def add(self, evaluation: Evaluation, corpus: Corpus) -> None:
         from ..metrics import label_tables
 
         if self._options.errors:
             self._mistakes.add(evaluation, corpus)
+        if self._options.confidence:
+            decode, threads = self._options.decode, self._options.threads
+            for name, one in self._trained.decisions.risk_coverage(corpus, decode=decode, threads=threads).items():
+                self._curves[name] = self._curves[name] + one if name in self._curves else one
         for label, tables in label_tables(evaluation, self._metrics).items():
             self._tables[label] = self._tables[label] + tables if label in self._tables else tables
 
@@ -141,11 +153,16 @@ class _Details:
         from .label_report import tables_json
 
         tables = {"tables": tables_json(self._tables)} if self._wants_tables else {}
+        keys = "probability", "automatic", "right"
+        for name, one in self._curves.items():
+            rows = [dict(zip(keys, row, strict=True)) for row in one.table]
+            tables.setdefault("confidence", {})[name] = {"count": len(one.right), "area": one.area, "at": rows}
         return tables | ({"errors": self._mistakes.as_json()} if self._options.errors else {})
 
     def parts(self) -> Iterator[Part]:
         from ..semantics import plain
         from .label_report import confusion_parts, state_parts, type_parts
+        from .report import NUMBER, table
 
         for name, parts, is_wanted in (
             ("by_state", state_parts, self._options.by_label),
@@ -153,7 +170,12 @@ class _Details:
             ("confusion", confusion_parts, self._options.confusion),
         ):
             named = {str(plain(call.arguments[0].value)) for call in self._metrics if call.name == name}
-            yield from parts({label: table for label, table in self._tables.items() if is_wanted or label in named})
+            yield from parts({label: of for label, of in self._tables.items() if is_wanted or label in named})
+        for name, curve in self._curves.items():
+            head = [f"probability in {name}, at least", "automatic, %", "right, %"]
+            rows = [[f"{p:g}", f"{100 * share:.1f}", f"{100 * right:.1f}"] for p, share, right in curve.table]
+            yield table([(NUMBER, head)], rows)
+            yield f"area under risk by coverage of {len(curve.right):,} {name}: {curve.area:.4f}"
 
     def print_mistakes(self) -> None:
         if self._options.errors:

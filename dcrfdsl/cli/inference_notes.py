@@ -6,7 +6,7 @@ Not here: the counts and bounds (`inference`), the proofs (`inference.decoding`)
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from ..foundation import figure
@@ -14,7 +14,7 @@ from .console import Talk
 
 if TYPE_CHECKING:
     from ..inference import PruningReport, RunStatus
-    from ..model import TrainedModel
+    from ..model import Threshold, TrainedModel
 
 
 def bound_note(status: RunStatus) -> str:
@@ -102,6 +102,16 @@ def training_notes(model: TrainedModel) -> Iterator[str]:
         )
     elif model.record.settings.get("criterion", {}).get("cost"):
         yield "note: costs bias probabilities on purpose, and `dcrfdsl calibrate` fits them to held-out data"
+
+
+def threshold_lines(thresholds: Iterable[Threshold]) -> Iterator[str]:
+    """What sets hold, and which predictions are taken unseen."""
+    for one in thresholds:
+        name = f"{one.label}.{one.type}" if one.type else one.label or "labels"
+        least = "at any probability" if one.least is None else f"from probability {one.least:.4g} on"
+        what = f"sets of {one.of} hold" if one.use == "cover" else "taken unseen"
+        many = f"{one.count:,} sentences" if one.use == "cover" else f"{one.count:,} taken"
+        yield f"{name}: {what} {least}; {one.use} {one.target:g}, on held-out data {one.found:.4f} ({many})"
 
 
 _FORGET: list[Callable[[], None]] = []  # ends what the last command in this process announces

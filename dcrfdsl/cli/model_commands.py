@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 from ..foundation import data_error, json_text
 from .command_files import Output, load_model, read_features, refuse_clash, refuse_sentence
 from .console import Talk, refuse
-from .inference_notes import training_notes
+from .inference_notes import threshold_lines, training_notes
 from .options import Argument, Draws, Features, Json, Level, Option, Quiet, Threads
 
 if TYPE_CHECKING:
@@ -130,7 +130,7 @@ def _describe(trained: TrainedModel, talk: Talk) -> None:
     talk(f"{trained.num_weights:,} weights; {how}")
     if record.start is not None:
         talk(record.start.description)
-    for note in training_notes(trained):
+    for note in (*training_notes(trained), *threshold_lines(record.thresholds)):
         talk(note)
     for name, found in trained.extractor.learned.items():
         if not name.startswith("bin("):

@@ -94,7 +94,13 @@ _MISTAKES = _list(
     )
 )
 _SCORES = _by_name(NUMBER)
-_EVAL = {"type": "object", "properties": {"tables": _TABLES, "errors": _MISTAKES}, "additionalProperties": NUMBER}
+_CURVES = _by_name(
+    _object(count=COUNT, area=NUMBER, at=_list(_object(probability=NUMBER, automatic=NUMBER, right=NUMBER)))
+)
+_EVAL = {
+    "type": "object", "properties": {"tables": _TABLES, "errors": _MISTAKES, "confidence": _CURVES},
+    "additionalProperties": NUMBER,
+}  # fmt: skip
 _FOLD = _object(
     number=FROM_ONE, sentences=COUNT, scores=_SCORES, seconds=NUMBER, iterations=COUNT, converged=FLAG,
     notes=_list(TEXT),
@@ -109,6 +115,7 @@ _CV = _object(
     ),
 )
 _COMPARE = _object(
+    {"areas": _by_name(_list(NUMBER))},
     models=_list(TEXT), labels=_list(TEXT), sentences=COUNT, tokens=COUNT,
     scores=_list(_object(
         name=TEXT, values=_list(NUMBER), intervals=_list(_list(NUMBER, 2)), p_values=_list(NUMBER),
@@ -126,11 +133,17 @@ _JUDGED = _object(
     brier=NUMBER,
     bins=_list(_object(from_=NUMBER, to=NUMBER, count=COUNT, confidence=NUMBER, accuracy=NUMBER)),
 )
-_CALIBRATE = _object(
-    method=TEXT,
-    temperature=NUMBER,
-    judged=_object(bins=FROM_ONE, on=TEXT),
-    kinds=_by_name(_object(before=_JUDGED, after=_JUDGED)),
+_THRESHOLD = _object(
+    use=TEXT, of=TEXT, label=TEXT, type=TEXT, target=NUMBER, least=NUMBER, found=NUMBER, count=COUNT
+)  # fmt: skip
+_CALIBRATE = _one_of(
+    calibration=_object(
+        method=TEXT,
+        temperature=NUMBER,
+        judged=_object(bins=FROM_ONE, on=TEXT),
+        kinds=_by_name(_object(before=_JUDGED, after=_JUDGED)),
+    ),
+    decisions=_object(assumes=TEXT, thresholds=_list(_THRESHOLD)),
 )
 
 # training -------------------------------------------------------------------------------------------------------------
@@ -171,7 +184,8 @@ _TAG = _object(
         "rank": COUNT, "score": NUMBER, "bound": NUMBER, "proven": FLAG, "probability": NUMBER,
         "layers": _by_name(NUMBER), "tokens": _by_name(_list(NUMBER)),
         "segments": _list(_object(label=TEXT, type=TEXT, first=FROM_ONE, last=FROM_ONE, probability=NUMBER)),
-        "marginals": _MARGINALS, "cliques": _list(_CLIQUE),
+        "marginals": _MARGINALS, "cliques": _list(_CLIQUE), "sets": _by_name(_list(TEXT)),
+        "verdicts": _by_name(_list(TEXT)),
     },
     file=TEXT, line=COUNT, sentence=FROM_ONE, labels=_by_name(_list(TEXT)),
 )  # fmt: skip

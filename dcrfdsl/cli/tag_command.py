@@ -52,6 +52,14 @@ def tag(options: TagOptions) -> None:
     "layers", "tokens" and "segments": {"label", "type", "first", "last", "probability"}, with positions from 1. After
     `dcrfdsl calibrate --method isotonic` they are the calibrated ones.
 
+    With --sets each label gets a column: of `dcrfdsl calibrate --cover` with `--of tokens` the states that the token
+    may have, `;` between them, likeliest first; with `--of segments` TYPE:LAST for each segment that may begin there,
+    LAST being its last token, from 1. With `--of sentences` each sentence comes once for each labelling of its set, as
+    with --nbest. `_` is the empty set.
+
+    With --accept a label with an operating point gets a column: `accept`, `review`, or `_` where nothing of a type with
+    a point is predicted. A token has the verdict of its segment. --json has "sets" and "verdicts" by label.
+
     With --given the input has the label columns and every labelling keeps to them. Free are _ and the mark that the
     template declares as `missing`; a set of states, written as it declares in `ambiguous`, leaves a choice. What is
     given counts for probabilities too. Where no labelling agrees with it, each label of the sentence reads _.
@@ -79,6 +87,7 @@ def tag(options: TagOptions) -> None:
       cat test.txt | dcrfdsl tag chunk.model --marginals
       dcrfdsl tag chunk.model test.txt --nbest 10 --json
       dcrfdsl tag chunk.model test.txt --confidence
+      dcrfdsl tag careful.model test.txt --accept
       dcrfdsl tag chunk.model test.txt --pretty
       dcrfdsl tag chunk.model partly-tagged.txt --given
       dcrfdsl tag chunk.model test.txt --jobs 2 > tagged.txt
@@ -107,6 +116,11 @@ def tag(options: TagOptions) -> None:
     if output is not None:
         ensure_writable(output)
     model = load_model(options.model, read_features(options.features), options.rounds)
+    if options.sets:  # an error if there are none
+        held = f"note: the sets hold all truths of a sentence with probability {model.decisions.promised[0].target:g}"
+        Talk(options.quiet)(f"{held}, if it is like those held out")
+    elif options.accept:
+        _ = model.decisions.points
     num_tokens = 0
     talk, status, notes, tagged = Talk(options.quiet), RunStatus(), Notes(), TaggedOutput(_data(model, options))
     written = _pretty(model, output) if options.pretty else _written(tagged, as_json=options.as_json)
@@ -220,7 +234,17 @@ def _answer_here(corpus: Corpus, before: int) -> Answer:
 
 
 def _refuse_idle_beside_pretty(options: TagOptions) -> None:
-    """Raises `DcrfError` for what `--pretty`, which shows the best labelling alone, leaves no place for."""
+    """Raises `DcrfError` for what `--pretty`, which shows the best labelling alone, leaves no place for, and for what
+    was not in use when sets and operating points were found.
+    """
+    decided = "--sets" if options.sets else "--accept" if options.accept else ""
+    others = {
+        "--nbest": options.nbest is not None, "--given": options.given, "--decode": options.decode is not None,
+        "--pretty": options.pretty, "--accept": options.sets and options.accept,
+    }  # fmt: skip
+    for name in (name for name, is_given in others.items() if decided and is_given):
+        message = f"`{decided}` keeps to what was found on held-out data, where `{name}` was not in use"
+        refuse("idle-option", message, "leave out one of them")
     beside = {
         "--json": options.as_json, "--nbest": options.nbest is not None, "--marginals": options.marginals,
         "--apart": options.apart, "--confidence": bool(options.confidence),

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 from ..foundation import figure, json_text
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 
 _NO_LABEL = "_"
+_VERDICTS = {True: "accept", False: "review", None: _NO_LABEL}
 
 
 def _of_tokens(every: Sequence[Confidence], labels: Mapping[str, bool]) -> dict[str, list[float]]:
@@ -93,6 +95,12 @@ class TagOptions:
     confidence: Annotated[bool, Option("--confidence", help="More columns: probabilities of what is predicted.")] = (
         False
     )
+    sets: Annotated[bool, Option("--sets", help="What the truth may be, with the promise of `calibrate --cover`.")] = (
+        False
+    )
+    accept: Annotated[
+        bool, Option("--accept", help="Which labels can be taken unseen, by `calibrate --precision` or `--recall`.")
+    ] = False
     nbest: Annotated[int | None, Option("--nbest", min=1, metavar="K", help="The K best labellings of a sentence.")] = (
         None
     )
@@ -178,10 +186,22 @@ class Notes:
     ranked: bool = False
     bounds: RunStatus | None = None  # sums over sentences with a bound on their score
     unproven: int = 0  # sentences on which the search that keeps to `once` gave up
+    cut: int = 0  # sentences whose sets are too large to be listed
     compared: int = 0  # sentences whose labels are the likeliest of some, with latent variables summed out
 
     def add(self, more: Notes) -> None:
-        added = ("exact", "tried", "approximate", "estimated", "searched", "score", "without", "unproven", "compared")
+        added = (
+            "exact",
+            "tried",
+            "approximate",
+            "estimated",
+            "searched",
+            "score",
+            "without",
+            "unproven",
+            "compared",
+            "cut",
+        )
         for name in added:
             setattr(self, name, getattr(self, name) + getattr(more, name))
         if more.bounds is not None:
@@ -210,6 +230,8 @@ class Notes:
         from ..semantics import inference_settings
 
         method = inference_settings(model.spec).method
+        if self.cut:
+            yield f"warning: the sets of {_sentences(self.cut)} are too large, and cut: nothing is promised of these"
         if self.ranked or options.marginals or options.cliques or options.confidence:
             yield from probability_notes(model)
         if self.estimated:
@@ -264,7 +286,7 @@ class Answer:
     """
 
     status: RunStatus
-    columns: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    columns: dict[str, Sequence[str]] = field(default_factory=dict)
     numbers: Mapping[str, Sequence[float | None]] = field(default_factory=dict)
     copies: Sequence[int] | None = None
     remarks: Mapping[str, Sequence[float | str | None]] = field(default_factory=dict)
@@ -287,7 +309,8 @@ class Tagger:
 
     def answer(self, question: Question) -> Answer:
         """The best labelling of each sentence, or the best so many."""
-        return self._best(question) if self.options.nbest is None else self._several(question, self.options.nbest)
+        whole = self.options.sets and self.model.decisions.promised[0].of == "sentences"
+        return self._several(question) if whole or self.options.nbest is not None else self._best(question)
 
     def _best(self, question: Question) -> Answer:
         """The best labelling of each sentence, `_` where there is none."""
@@ -318,12 +341,21 @@ class Tagger:
         if self.options.confidence:
             sure = self.model.calibration.confidences(predictor, prediction=prediction, threads=self.threads)
             answer.notes.estimated += sum(not one.exact for one in sure)
+        kind, decided = "set" if self.options.sets else "verdict", dict[str, list[str]]()
+        if self.options.sets:
+            decided = self._sets(predictor, answer.notes)
+        if self.options.accept:
+            every = sure or self.model.calibration.confidences(predictor, prediction=prediction, threads=self.threads)
+            decided = self._verdicts(every, columns)
         if self.options.as_json:
-            copies = [1] * corpus.num_sentences
-            remarks = _certificates(prediction) | ({} if sure is None else _records(sure))
+            copies, spans = [1] * corpus.num_sentences, pairwise(corpus.sentence_off.tolist())
+            each = [{label: of[start:end] for label, of in decided.items()} for start, end in spans]
+            values = {f"{kind}s": each} if decided else {}
+            remarks = _certificates(prediction) | ({} if sure is None else _records(sure)) | values
             answer.lines = list(self._json_lines(corpus, copies, remarks, columns, tables, known_labels, before))
         else:
             answer.columns = {**columns, **self._distributions(tables)}
+            answer.columns |= {f"{label}_{kind}": column for label, column in decided.items()}
             has_numbers = self.model.spec.data is not None and self.model.spec.data.format in _WITH_NUMBERS
             if sure is not None:
                 labels = {label: has_segments(self.model.states[label]) for label in columns}
@@ -335,12 +367,18 @@ class Tagger:
                 answer.remarks = _of_sentences(sure, labels)
         return answer
 
-    def _several(self, question: Question, count: int) -> Answer:
-        """The `count` best labellings of each sentence; a sentence without any comes once, at rank 0."""
+    def _several(self, question: Question) -> Answer:
+        """The best labellings of each sentence, so many, or its set; a sentence without any comes once, at rank 0."""
+        from ..inference import Workers
+
         corpus, known_labels, predictor, before = question
-        nbest = self.model.nbest(predictor, count, threads=self.threads)
-        answer = Answer(nbest.status, notes=Notes(ranked=True))
-        answer.notes.of_list(nbest, corpus)
+        if self.options.nbest is None:
+            nbest = self.model.decisions.labellings(predictor, Workers(self.threads))
+            answer = Answer(nbest.status, notes=Notes(cut=sum(not one.exact for one in nbest.sentences)))
+        else:
+            nbest = self.model.nbest(predictor, self.options.nbest, threads=self.threads)
+            answer = Answer(nbest.status, notes=Notes(ranked=True))
+            answer.notes.of_list(nbest, corpus)
         copies = [max(1, len(labellings)) for labellings in nbest.sentences]
         columns, remarks = self._ranked(nbest, corpus)
         tables = self._tables(corpus, predictor)
@@ -357,6 +395,36 @@ class Tagger:
         answer.columns, answer.copies = {**columns, **self._distributions(again)}, copies
         answer.remarks = {name: remarks[name] for name in ("rank", "probability")}
         return answer
+
+    def _verdicts(self, every: Sequence[Confidence], columns: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
+        """Of each token whether its label, or the segment that it is in, can be taken unseen."""
+        accepts, found = self.model.decisions.accepts, dict[str, list[str]]()
+        for label in dict.fromkeys(one.label for one in self.model.decisions.points):
+            states, column = iter(columns[label]), list[str]()
+            for one in every:
+                words = [
+                    _VERDICTS[accepts(label, state, p)]
+                    for p, state in zip(one.tokens[label].tolist(), states, strict=False)
+                ]
+                for _, type, first, last, p in (segment for segment in one.segments if segment.label == label):
+                    words[first : last + 1] = [_VERDICTS[accepts(label, type, p)]] * (last + 1 - first)
+                column += words
+            found[label] = column
+        return found
+
+    def _sets(self, predictor: Predictor, notes: Notes) -> dict[str, list[str]]:
+        """Of each token the states that it may have, or the segments that may begin there."""
+        from ..inference import Workers
+
+        cells: dict[str, list[list[str]]] = {one.label: [] for one in self.model.decisions.promised}
+        every = self.model.decisions.sets(predictor, Workers(self.threads))
+        for one, length in zip(every, predictor.corpus.lengths().tolist(), strict=True):
+            notes.cut += not one.whole
+            for label, column in cells.items():
+                column += map(list, one.tokens.get(label, ((),) * length))
+            for segment in one.segments:
+                cells[segment.label][segment.first - length].append(f"{segment.type}:{segment.last + 1}")
+        return {label: [";".join(texts) or _NO_LABEL for texts in column] for label, column in cells.items()}
 
     def _ranked(self, nbest: NBest, corpus: Corpus) -> tuple[dict[str, list[str]], dict[str, list[float | str | None]]]:
         """Labels of each token of the copies; rank, probability and score of each copy."""

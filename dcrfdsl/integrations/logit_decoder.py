@@ -29,7 +29,7 @@ from ..foundation import (
     warn_of,
 )
 from ..inference import Workers
-from ..model import Prediction, Predictor, TrainedModel
+from ..model import Prediction, Predictor, TrainedModel, placed_segments
 from ..semantics import Resolved, has_segments, load_text, read_columns, split_mark, split_state, unread_columns
 from ..syntax import Scheme
 from ..training import Template, as_resolved, fit
@@ -279,7 +279,7 @@ class Decoder:
         if not has_segments(self._states):
             message = f"the states of `{self._label}` mark no segments: {_few(self._states)}"
             raise data_error("bad-argument", message, help="ask for `labels`, or declare it `in bio(…)`")
-        predictor, prediction, off = self._decoded(scores, words)
+        predictor, prediction, _ = self._decoded(scores, words)
         found: list[list[FoundSegment]] = [[] for _ in scores]
         if predictor is None or prediction is None:
             return found
@@ -287,13 +287,9 @@ class Decoder:
         parts = calibration.probabilities_of(predictor, prediction, ("segments",), Workers(self._threads))
         segments, types = parts.segments[self._label]
         sure = parts.probabilities["segments", self._label]
-        text = np.searchsorted(off, segments.start, side="right") - 1
-        for n, start, end, kind, p in zip(
-            text.tolist(), segments.start.tolist(), segments.end.tolist(), segments.kind.tolist(), sure.tolist(),
-            strict=True,
-        ):  # fmt: skip
-            if np.isfinite(p):
-                found[n].append(FoundSegment(types[kind], start - off[n], end - off[n], p))
+        for n, one in placed_segments(self._label, types, segments, sure, predictor.corpus.sentence_off):
+            if np.isfinite(one.probability):
+                found[n].append(FoundSegment(*one[1:]))
         return found
 
     def _decoded(

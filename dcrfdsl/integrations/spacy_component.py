@@ -28,6 +28,7 @@ with needed("spacy"):
     from spacy.util import minibatch
 
 _CONFIDENCE = "confidence"  # the extension of spans and tokens
+_ACCEPTED = "accepted"  # of spans: whether the probability reaches the operating point of their type
 
 
 def _kept_as(place: str) -> str:
@@ -39,9 +40,9 @@ def _key_of(span: Span) -> tuple[str, str, int, int]:
     return "._.", _kept_as(span.id_) + span.label_, span.start_char, span.end_char
 
 
-def _confidence_of(span: Span) -> float | None:
-    found: float | None = span.doc.user_data.get(_key_of(span))
-    return found
+def _kept_of(span: Span) -> tuple[float, bool | None] | tuple[None, None]:
+    """Its probability, and whether it can be taken unseen."""
+    return span.doc.user_data.get(_key_of(span)) or (None, None)
 
 
 class SpacyTagger(Pipe):
@@ -57,7 +58,8 @@ class SpacyTagger(Pipe):
         called `tag` and `pos` are what they say, and the rest extensions of their names.
     confidence: whether `span._.confidence` of each segment and `token._.confidence` of each token are computed:
         probabilities of the model, of tokens by label where it has several. Spans of another type have None, and
-        those in `doc.spans` bear the label as their `id_`.
+        those in `doc.spans` bear the label as their `id_`. `span._.accepted` says whether one can be taken unseen, by
+        the operating point of its type; None if the model has none.
 
     Sentences are those that spaCy has set, else the document. What `ents` held before is replaced.
     """
@@ -97,7 +99,8 @@ class SpacyTagger(Pipe):
         self._columns = TokenColumns.of(model.spec, self.columns)
         self._places = self._places_of(model)
         self._places.declare()
-        Span.set_extension(_CONFIDENCE, getter=_confidence_of, force=True)
+        Span.set_extension(_CONFIDENCE, getter=lambda span: _kept_of(span)[0], force=True)
+        Span.set_extension(_ACCEPTED, getter=lambda span: _kept_of(span)[1], force=True)
         if not Token.has_extension(_CONFIDENCE):
             Token.set_extension(_CONFIDENCE, default=None)
         self._model = model
@@ -199,8 +202,9 @@ class SpacyTagger(Pipe):
                     if str(key[1]).startswith(before):
                         del doc.user_data[key]
         if self.confidence:
-            for _, span, probability in spans:
-                span.doc.user_data[_key_of(span)] = probability
+            for label, span, probability in spans:
+                accepted = model.decisions.accepts(label, span.label_, probability)
+                span.doc.user_data[_key_of(span)] = probability, accepted
 
     def _labelled(
         self, model: TrainedModel, sentences: Sequence[Sentence], threads: int | None

@@ -54,6 +54,12 @@ from .segment_scores import (
     known_segments as known_segments,
     same_tokens as same_tokens,
 )
+from .selection import (
+    RiskCoverage as RiskCoverage,
+    best_cut as best_cut,
+    conformal_bound as conformal_bound,
+    least_count as least_count,
+)
 from .significance import (
     Interval as Interval,
     bootstrap_interval as bootstrap_interval,

@@ -108,19 +108,11 @@ def reliability_of(probabilities: Floats, right: Mask, bins: int = 10) -> Reliab
 
 def isotonic_fit(probabilities: Floats, right: Mask) -> tuple[Floats, Floats]:
     """The corners of f: probabilities, rising strictly, and its values there. At least one pair is given."""
+    from scipy.optimize import isotonic_regression
+
     points, which = np.unique(probabilities, return_inverse=True)
     weights = np.bincount(which).astype(np.float64)
-    means = np.bincount(which, right.astype(np.float64)) / weights
-    # blocks of neighbouring points with one value: its mean, weight and number of points
-    blocks: list[tuple[float, float, int]] = []
-    for mean, weight in zip(means.tolist(), weights.tolist(), strict=True):
-        value, mass, size = mean, weight, 1
-        while blocks and blocks[-1][0] >= value:
-            before, more, points_before = blocks.pop()
-            value = (before * more + value * mass) / (more + mass)
-            mass, size = mass + more, size + points_before
-        blocks.append((value, mass, size))
-    fitted = np.repeat([value for value, _, _ in blocks], [size for _, _, size in blocks])
+    fitted = isotonic_regression(np.bincount(which, right.astype(np.float64)) / weights, weights=weights).x
     corner = np.ones(len(points), np.bool_)  # the first and the last point of each block
     corner[1:-1] = (fitted[1:-1] != fitted[:-2]) | (fitted[1:-1] != fitted[2:])
     return points[corner], fitted[corner]

@@ -5,9 +5,15 @@ from .calibration import (
     Confidence as Confidence,
     ModelCalibration as ModelCalibration,
     SegmentConfidence as SegmentConfidence,
+    placed_segments as placed_segments,
     probability_notes as probability_notes,
 )
 from .comparison import compare as compare
+from .decisions import (
+    ASSUMED as ASSUMED,
+    ModelDecisions as ModelDecisions,
+    PromisedSets as PromisedSets,
+)
 from .event_probabilities import EventProbability as EventProbability, ModelEvents as ModelEvents
 from .explanation import (
     Contribution as Contribution,
@@ -27,6 +33,7 @@ from .predictor import Predictor as Predictor, gold_of as gold_of, impossible_go
 from .record import (
     InductionRound as InductionRound,
     StartRecord as StartRecord,
+    Threshold as Threshold,
     TrainingData as TrainingData,
     TrainingRecord as TrainingRecord,
     content_hash as content_hash,
@@ -39,8 +46,10 @@ from .reporting import (
     ComparedScore as ComparedScore,
     Comparison as Comparison,
     ErrorDifference as ErrorDifference,
+    charts_file as charts_file,
     comparison_tables as comparison_tables,
     largest_states as largest_states,
+    reliability_chart as reliability_chart,
     sentence_graph as sentence_graph,
 )
 from .serialization import model_as_bytes as model_as_bytes, model_from_bytes as model_from_bytes

@@ -8,14 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple, TypeAlias
 
-import numpy as np
-
 from ..data import Corpus, corpus_of_texts, text_within, tokens_of_text
 from ..foundation import data_error
 from ..inference import Workers
 from ..semantics import ModelSpec
 from ..syntax import DataSpec
-from .calibration import Model, ModelCalibration
+from .calibration import Model, ModelCalibration, placed_segments
+from .decisions import ModelDecisions
 from .prediction import require_possible, runs_of_tokens
 
 Text: TypeAlias = str | Mapping[str, Any]
@@ -30,6 +29,7 @@ class Annotation(NamedTuple):
     start, end: where it is: `text` is `whole[start:end]` of the whole text, so `end` is excluded.
     probability: that exactly this span is there, from 0 to 1.
     label: whose span it is.
+    accepted: whether it can be taken unseen, by the operating point of its type; None if there is none.
     """
 
     type: str
@@ -38,6 +38,7 @@ class Annotation(NamedTuple):
     end: int
     probability: float
     label: str
+    accepted: bool | None = None
 
 
 def annotated(
@@ -59,18 +60,14 @@ def _spans(
     calibration: ModelCalibration[Model], corpus: Corpus, threads: int | None, decode: str | None
 ) -> Iterator[tuple[int, Annotation]]:
     """The segments of each sentence, with tokens as offsets: the first one, and the last one."""
-    model, off = calibration.model, corpus.sentence_off
+    model, off, decisions = calibration.model, corpus.sentence_off, ModelDecisions(calibration.model)
     predictor = model.prepare(corpus)
     prediction = require_possible(model.predict(predictor, threads=threads, decode=decode), corpus)
     parts = calibration.probabilities_of(predictor, prediction, ("segments",), Workers(threads))
     for label, (segments, types) in parts.segments.items():
-        sentence = np.searchsorted(off, segments.start, side="right") - 1
-        firsts, lasts = segments.start - off[sentence], segments.end - off[sentence]
-        sure = parts.probabilities["segments", label]
-        for s, first, last, kind, probability in zip(
-            sentence.tolist(), firsts.tolist(), lasts.tolist(), segments.kind.tolist(), sure.tolist(), strict=True
-        ):
-            yield s, Annotation(types[kind], "", first, last, probability, label)
+        for s, one in placed_segments(label, types, segments, parts.probabilities["segments", label], off):
+            accepted = None if decode is not None else decisions.accepts(label, one.type, one.probability)
+            yield s, Annotation(one.type, "", one.first, one.last, one.probability, label, accepted)
 
 
 def data_of_texts(spec: ModelSpec) -> DataSpec:

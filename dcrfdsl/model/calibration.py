@@ -21,7 +21,9 @@ from ..foundation import (
     CORPUS,
     Codes,
     Floats,
+    Ints,
     Mask,
+    Offsets,
     data_error,
     did_you_mean,
     require_kind,
@@ -154,12 +156,8 @@ class ModelCalibration(Generic[Model]):
         off = predictor.corpus.sentence_off
         of_segments: list[list[SegmentConfidence]] = [[] for _ in range(len(off) - 1)]
         for label, (found, types) in parts.segments.items():
-            sentence = np.searchsorted(off, found.start, side="right") - 1
-            for s, start, end, kind, probability in zip(
-                sentence.tolist(), (found.start - off[sentence]).tolist(), (found.end - off[sentence]).tolist(),
-                found.kind.tolist(), parts.probabilities["segments", label].tolist(), strict=True,
-            ):  # fmt: skip
-                of_segments[s].append(SegmentConfidence(label, types[kind], start, end, probability))
+            for s, one in placed_segments(label, types, found, parts.probabilities["segments", label], off):
+                of_segments[s].append(one)
         every = [
             Confidence(
                 float(parts.probabilities["sentences", ""][s]),
@@ -240,47 +238,53 @@ class ModelCalibration(Generic[Model]):
         if of not in KINDS:
             remedy = spelling_remedy(did_you_mean(of, KINDS), f"the kinds are {_listed(KINDS)}")
             raise data_error("unknown-method", f"`{of}` is no kind of prediction", help=remedy)
-        return self._reliabilities(corpus, (of,), bins, threads, label)[of]
+        return self.reliabilities(corpus, bins=bins, threads=threads, kinds=(of,), label=label)[of]
 
-    def reliabilities(self, corpus: Corpus, *, bins: int = 10, threads: int | None = None) -> dict[str, Reliability]:
-        """`reliability` of every kind of prediction, of all labels, by its name: sooner than a call each.
+    def reliabilities(
+        self, corpus: Corpus, *, bins: int = 10, threads: int | None = None, kinds: Sequence[str] = KINDS,
+        label: str | None = None,
+    ) -> dict[str, Reliability]:  # fmt: skip
+        """`reliability` of several kinds of prediction, by default all, by their names: sooner than a call each.
 
         corpus: gold data.
         bins: how many, of equal width.
         threads: to compute with; by default `DCRFDSL_THREADS`, else all cores.
+        kinds, label: those wanted, as for `reliability`.
 
         >>> sorted(model.calibration.reliabilities(corpus))
         ['layers', 'segments', 'sentences', 'tokens']
         """
-        return self._reliabilities(corpus, KINDS, bins, threads)
-
-    def _reliabilities(
-        self, corpus: Corpus, kinds: Sequence[str], bins: int, threads: int | None, label: str | None = None
-    ) -> dict[str, Reliability]:
         require_kind(corpus, Corpus, "corpus", CORPUS)
         require_whole(bins, "bins")
         wanted = None if label is None else label_asked(self.model.labels, label)
         found = {kind: reliability_of(np.zeros(0), np.zeros(0, np.bool_), bins) for kind in kinds}
-        for (kind, name), probabilities, right in self._judged(corpus, kinds, threads):
+        for (kind, name), probabilities, right, _ in self.judged(corpus, kinds, threads):
             if wanted in (None, name):
                 found[kind] += reliability_of(probabilities, right, bins)
         return found
 
-    def _judged(
-        self, corpus: Corpus, kinds: Sequence[str], threads: int | None
-    ) -> Iterator[tuple[tuple[str, str], Floats, Mask]]:
-        """Of each kind and label the probabilities of what is predicted, and whether it is right; without what cannot
-        be judged.
+    def judged(
+        self, corpus: Corpus, kinds: Sequence[str], threads: int | None, decode: str | None = None
+    ) -> Iterator[tuple[tuple[str, str], Floats, Mask, Judged]]:
+        """Of each kind and label the probabilities of what is predicted, whether it is right, and what judged it;
+        without what cannot be judged.
+
+        corpus: gold data.
+        kinds: of predictions; of all kinds those that there are.
+        threads: to compute with; by default `DCRFDSL_THREADS`, else all cores.
+        decode: as in a template; by default the model's own.
         """
         predictor = self.model.prepare(corpus)
         kinds = kinds if kinds != KINDS or sums_fit(predictor) else ("tokens",)  # all that there are
-        prediction = self.model.predict(predictor, threads=threads)
+        prediction = self.model.predict(predictor, threads=threads, decode=decode)
         parts = self.probabilities_of(predictor, prediction, kinds, Workers(threads))
         evaluation = ModelScores(self.model).judged(corpus, prediction)
-        for key, probabilities in parts.probabilities.items():
-            right, known = _verdicts(evaluation, key, self.model.labels, parts.segments)
+        for (kind, label), probabilities in parts.probabilities.items():
+            right, known = _verdicts(evaluation, (kind, label), self.model.labels, parts.segments)
             kept = known & np.isfinite(probabilities)
-            yield key, probabilities[kept], right[kept]
+            types = parts.segments[label].found.kind if kind == "segments" else prediction.codes.get(label, right)
+            judged = Judged(types[kept] if len(types) == len(kept) else kept, evaluation)
+            yield (kind, label), probabilities[kept], right[kept], judged
 
     def calibrated(self, corpus: Corpus, *, method: str = "temperature", threads: int | None = None) -> Model:
         """The same model with probabilities that fit held-out data.
@@ -293,7 +297,7 @@ class ModelCalibration(Generic[Model]):
         likeliest. It changes all probabilities, and labels that these decode (by `marginal`, or over latent variables),
         but not the best labelling. `isotonic` fits a rising function of the probability of each kind of prediction: of
         tokens, segments, layers and sentences, label by label. It changes what `confidences` says, and nothing else; a
-        temperature that the model has stays.
+        temperature that the model has stays. Sets and operating points that the model has are dropped by either.
         Raises DcrfError for another method, if there is no best temperature or nothing to judge, or inference gives no
         log Z.
 
@@ -306,7 +310,7 @@ class ModelCalibration(Generic[Model]):
             message = f"`{method}` is not a way to calibrate"
             raise data_error("unknown-method", message, help=f"the ways are {_listed(CALIBRATIONS)}")
         fitted = self._isotonic(corpus, threads) if method == "isotonic" else self._tempered(corpus, threads)
-        return self.model.with_record(replace(self.model.record, calibration=fitted))
+        return self.model.with_record(replace(self.model.record, calibration=fitted, thresholds=()))
 
     def _tempered(self, corpus: Corpus, threads: int | None) -> Calibration:
         """The best temperature, and the log-likelihoods before and after. DcrfError if there is no best one."""
@@ -326,7 +330,7 @@ class ModelCalibration(Generic[Model]):
         before = self.model.record.calibration or Calibration(1.0, 0.0, 0.0, corpus.num_sentences)
         plain = self.model.with_record(replace(self.model.record, calibration=replace(before, maps=())))
         maps = []
-        for (of, label), probabilities, right in ModelCalibration(plain)._judged(corpus, KINDS, threads):
+        for (of, label), probabilities, right, _ in ModelCalibration(plain).judged(corpus, KINDS, threads):
             if len(probabilities):
                 corners, values = (tuple(part.tolist()) for part in isotonic_fit(probabilities, right))
                 maps.append(ConfidenceMap(of, label, corners, values, len(probabilities)))
@@ -358,6 +362,23 @@ def _verdicts(
     if kind == "tokens":
         return right, known
     return np.logical_and.reduceat(right, off[:-1]), np.logical_and.reduceat(known, off[:-1])
+
+
+class Judged(NamedTuple):
+    """types: of predicted segments, or states of tokens, by their numbers; [n].   evaluation: with the gold labels."""
+
+    types: Ints | Codes | Mask
+    evaluation: Evaluation
+
+
+def placed_segments(
+    label: str, types: Sequence[str], found: Segments, sure: Floats, off: Offsets
+) -> Iterator[tuple[int, SegmentConfidence]]:
+    """Segments [n] with the numbers of their sentences, and as positions in these.   sure: their probabilities, [n]."""
+    at = np.searchsorted(off, found.start, side="right") - 1
+    places = (column.tolist() for column in (at, found.start - off[at], found.end - off[at], found.kind, sure))
+    for s, first, last, kind, probability in zip(*places, strict=True):
+        yield s, SegmentConfidence(label, types[kind], first, last, probability)
 
 
 class LabelSegments(NamedTuple):

@@ -50,6 +50,7 @@ def compare(
     draws: int = 1000,
     exchanges: int = 10_000,
     seed: int = 0,
+    confidence: bool = False,
     threads: int | None = None,
 ) -> Comparison:
     """Compares two models or more on gold data, by the labels that all of them have.
@@ -60,6 +61,7 @@ def compare(
     draws: of sentences with replacement, for the intervals.
     exchanges: of sentences between two models, for the tests.
     seed: of both; the same seed gives the same numbers.
+    confidence: whether the areas under the curves of risk by coverage are computed.
     threads: to compute with; by default `DCRFDSL_THREADS`, else all cores.
 
     Returns a `Comparison`. Raises DcrfError where there are fewer than two models, no common label, or different
@@ -101,6 +103,14 @@ def compare(
     # means over classes are left out: two models may know other classes, and then counts cannot be exchanged
     counts = [{one.name: one for one in of_model if not one.macro} for of_model in every]
     first = evaluations[0]
+    curves = [
+        model.decisions.risk_coverage(corpora[name], threads=threads) for name, model in models.items() if confidence
+    ]
+    areas = {
+        name: tuple(of_model[name].area for of_model in curves)
+        for name in (curves[0] if curves else ())
+        if all(name in of_model for of_model in curves)
+    }
     return Comparison(
         tuple(models),
         labels,
@@ -111,6 +121,7 @@ def compare(
         *_errors(list(models), evaluations, labels, labels_of_runs(metrics)),
         _differing(list(predictions.values()), first.sentence_off.tolist()),
         predictions,
+        areas,
     )
 
 

@@ -80,6 +80,7 @@ class PredictingModel:
             raise ValueError(
                 f"`weights` takes numbers that are finite or -inf: found {wrong[0]}, {len(wrong):,} in all"
             )
+        record = replace(record, thresholds=())  # which hold for the weights that they were found with
         found = replace(self, weights=weights, record=record, voters=voters)
         vars(found)["structure"] = self.structure  # with the graphs that it has unrolled, which serve any weights
         return found

@@ -69,6 +69,28 @@ class Calibration:
 
 
 @dataclass(frozen=True)
+class Threshold:
+    """From which probability on something is in a set, or a prediction is taken unseen. By `dcrfdsl calibrate`.
+
+    use: `cover` of sets; `recall` or `precision` of predictions.
+    of: `tokens`, `segments` or `sentences`.
+    label, type: whose; empty for all.
+    target: the share that was asked for.
+    least: the probability; None where there were too few held-out sentences.
+    found: the share on held-out data, of `count` sentences with truths, or predictions that are taken.
+    """
+
+    use: str
+    of: str
+    label: str
+    type: str
+    target: float
+    least: float | None
+    found: float
+    count: int
+
+
+@dataclass(frozen=True)
 class InductionRound:
     """A round of feature induction.
 
@@ -133,6 +155,7 @@ class TrainingRecord:
     path: the rounds of boosting.
     decode: the default rule for decoding labels; empty in older files, which lack it.
     start: the model from which training started; None if all weights began at 0.
+    thresholds: of sets and of predictions that are taken unseen.
 
     >>> model.record.converged, model.record.tokens
     (True, 16)
@@ -162,6 +185,7 @@ class TrainingRecord:
     path: tuple[BoostingRound, ...] = ()
     decode: str = ""
     start: StartRecord | None = None
+    thresholds: tuple[Threshold, ...] = ()
 
     def __repr__(self) -> str:
         if not self.stage:

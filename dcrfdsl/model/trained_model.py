@@ -30,12 +30,14 @@ from ..inference import RunStatus, Workers
 from ..metrics import require_level, values_of
 from .annotation import Annotation, Text, annotated, data_of_texts
 from .calibration import ModelCalibration
+from .decisions import ModelDecisions, PromisedSets
 from .event_probabilities import ModelEvents
 from .explanation import Explanation, explain_position
 from .label_events import EventReader
 from .model_explanations import ModelExplanations
 from .model_scores import ModelScores
 from .predicting_model import PredictingModel
+from .predictor import Predictor
 from .record import cut_at_round
 from .sentence_tagging import Sentence
 from .serialization import model_as_bytes, model_from_bytes, model_from_file, write_to_file
@@ -72,7 +74,7 @@ class TrainedModel(PredictingModel):
     states: of each variable (labels, latents, memories) by its name, a tuple of texts.
     weights: [W] float64; `explanations.iter_weights` names them.
     record: how it was trained, a `TrainingRecord`.
-    scores, events, calibration, explanations: what else it can do, see there.
+    scores, events, calibration, decisions, explanations: what else it can do, see there.
     extractor, graph, parameters, known_values, voters, guides: its inner parts.
 
     >>> model = fit("address.dcrf", corpus)
@@ -117,6 +119,11 @@ class TrainedModel(PredictingModel):
     def calibration(self) -> ModelCalibration[TrainedModel]:
         """How sure it is of what it predicts, how far that is true, and models with better probabilities."""
         return ModelCalibration(self)
+
+    @property
+    def decisions(self) -> ModelDecisions[TrainedModel]:
+        """Sets that hold the truth as often as promised, and thresholds for predictions that are taken unseen."""
+        return ModelDecisions(self)
 
     @property
     def explanations(self) -> ModelExplanations:
@@ -173,6 +180,21 @@ class TrainedModel(PredictingModel):
             return annotated(self.calibration, [texts], 1 if threads is None else threads, decode)[0]
         require_list(texts, "texts", "texts")
         return annotated(self.calibration, list(texts), threads, decode)
+
+    def sets(self, sentences: Corpus | Predictor, *, threads: int | None = None) -> list[PromisedSets]:
+        """The sets that hold all truths of a sentence with the probability that `decisions.with_sets` has promised.
+
+        sentences: a corpus, or what `prepare` makes of one, or of a sentence.
+        threads: to compute with; by default `DCRFDSL_THREADS`, else all cores.
+
+        A set may be empty: nothing is as likely as truths were on the held-out data. Raises DcrfError for a model
+        without a promise.
+
+        >>> promising = model.decisions.with_sets(corpus, 0.7, of="segments")
+        >>> [(one.type, one.first, one.last) for one in promising.sets(corpus)[0].segments]
+        [('STREET', 0, 2), ('TOWN', 4, 4)]
+        """
+        return self.decisions.sets(self.prepare(sentences), Workers(threads))
 
     def evaluate(
         self,

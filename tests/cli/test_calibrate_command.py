@@ -13,8 +13,9 @@ from model_cases import trained
 from template_cases import Case, sentences
 
 from dcrfdsl.cli import run
-from dcrfdsl.cli.calibrate_command import WIDTH, _bars as bars, _svg as svg
+from dcrfdsl.cli.calibrate_command import WIDTH, _bars as bars
 from dcrfdsl.metrics.reliability import reliability_of
+from dcrfdsl.model.reporting.charts import charts_file, reliability_chart
 from dcrfdsl.model.trained_model import TrainedModel
 
 MARKS = ("B-X", "I-X", "B-Y", "O")
@@ -106,8 +107,12 @@ def test_it_may_be_judged_on_other_data(folder: Path, capsys: pytest.CaptureFixt
     assert "on `test.txt`" in printed.out and "wrote d.svg" in printed.err and not (folder / "c").exists()
     for line in (*bars(before), *bars(after)):
         assert line in printed.out
-    texts = [one.text for one in ElementTree.parse("d.svg").iter() if one.text]
-    assert "sentences, before" in texts and f"ECE {after.error:.4f}, {after.total} judged" in texts
+    root = ElementTree.parse("d.svg").getroot()
+    texts = [one.text for one in root.iter() if one.text]
+    assert f"sentences, after: ECE {after.error:.4f}, {after.total} judged" in texts
+    bars_drawn = [one for one in root.iter() if one.tag.endswith("rect")]
+    assert len(bars_drawn) == (before.counts > 0).sum() + (after.counts > 0).sum()
+    assert "light-dark(" in next(one.text for one in root.iter() if one.tag.endswith("style"))
 
 
 def test_bars_are_as_long_as_the_share_that_is_right() -> None:
@@ -123,9 +128,10 @@ def test_bars_are_as_long_as_the_share_that_is_right() -> None:
 def test_a_drawing_is_xml_whatever_its_heading() -> None:
     empty = reliability_of(np.zeros(0), np.zeros(0, bool), 10)
     full = reliability_of(np.linspace(0, 1, 50), np.linspace(0, 1, 50) > 0.4, 10)
-    root = ElementTree.fromstring(svg([("<a & b>", empty), ("full", full)], "x < y"))
-    rects = [one for one in root.iter() if one.tag.endswith("rect") and one.get("fill") == "#2b6cb0"]
-    assert len(rects) == 10 and "nothing to judge" in [one.text for one in root.iter()]
+    charts = [(name, reliability_chart(name, of)) for name, of in (("<a & b>", empty), ("full", full))]
+    root = ElementTree.fromstring(charts_file(charts))
+    assert len([one for one in root.iter() if one.tag.endswith("rect")]) == 10
+    assert "<a & b>" in [one.text for one in root.iter()]
 
 
 def test_confidence_stands_beside_what_is_predicted(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -101,6 +101,8 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with contextlib.chdir(folder):
         for name, data in MODELS.items():
             assert run(shlex.split(f"train {name}.dcrf {data} -o {name}.model --quiet")) == 0
+        decided = "calibrate chunk.model dev.txt -o careful.model --cover 0.5 --of tokens --precision B=0.5"
+        assert run(shlex.split(decided)) == 0
         break_off("chunk.dcrf", "train.txt", "chunk.model.checkpoint")
         assert run(shlex.split("export chunk.model --format crfsuite -o address.crfsuite --quiet")) == 0
     return folder

@@ -21,8 +21,17 @@ from dcrfdsl.data import InternedColumn, NumericColumn
 from dcrfdsl.data.corpus import Corpus
 from dcrfdsl.foundation.errors import Diagnostic
 from dcrfdsl.inference import NBest, RunStatus, Samples
-from dcrfdsl.metrics import ClassScores, Confusion, LabelTables, Reliability
-from dcrfdsl.model import Annotation, Confidence, EventProbability, SegmentConfidence, Suggestion, TrainingRecord
+from dcrfdsl.metrics import ClassScores, Confusion, LabelTables, Reliability, RiskCoverage
+from dcrfdsl.model import (
+    Annotation,
+    Confidence,
+    EventProbability,
+    PromisedSets,
+    SegmentConfidence,
+    Suggestion,
+    Threshold,
+    TrainingRecord,
+)  # fmt: skip
 from dcrfdsl.model.prediction import Prediction
 from dcrfdsl.sklearn import CRF, InputError, SequenceTagger
 from dcrfdsl.template.builder_terms import Clique, Constant, Lexicon
@@ -39,6 +48,7 @@ RETURNED = (
     Corpus, InternedColumn, NumericColumn, Diagnostic, Prediction, RunStatus, NBest, Samples, TrainingRecord,
     Reliability, Confidence, Annotation, EventProbability, SegmentConfidence, Suggestion, Clique, Constant, Lexicon,
     CRF, InputError, SequenceTagger, CrossValidation, Fold, LabelTables, ClassScores, Confusion, Decoder,
+    PromisedSets, Threshold, RiskCoverage,
 )  # fmt: skip
 CLASSES = {kind.__name__: kind for kind in (*PUBLIC.values(), *RETURNED) if isinstance(kind, type)}
 FUNCTIONS = {name: value for name, value in PUBLIC.items() if inspect.isfunction(value)}

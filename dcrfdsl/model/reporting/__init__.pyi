@@ -1,4 +1,8 @@
-from .charts import largest_states as largest_states
+from .charts import (
+    charts_file as charts_file,
+    largest_states as largest_states,
+    reliability_chart as reliability_chart,
+)
 from .compared_models import (
     ComparedCases as ComparedCases,
     ComparedErrors as ComparedErrors,

@@ -15,7 +15,7 @@ import numpy as np
 from markupsafe import Markup
 
 from ...data import runs_of
-from ...foundation import Floats, Mask, printable
+from ...foundation import Floats, Mask, parts_style, printable
 from ...metrics import Reliability
 
 WIDTH, HEIGHT = 480.0, 250.0
@@ -123,6 +123,17 @@ def reliability_chart(title: str, found: Reliability) -> Markup:
             parts.append(_dot("c1", (plane.x(found.confidence[number]), plane.y(right)), tip))
     parts.append(_line("diagonal", (plane.x(0), plane.y(0)), (plane.x(1), plane.y(1))))
     return _svg(title, parts)
+
+
+def charts_file(charts: Sequence[tuple[str, Markup]]) -> str:
+    """Charts below each other, each under its heading, as a file of their own in light and dark colours."""
+    step, parts = HEIGHT + 30.0, list[Markup]()
+    for number, (heading, chart) in enumerate(charts):
+        place = Markup('<svg y="{:.0f}" height="{:.0f}" ').format(number * step + 30.0, HEIGHT)
+        parts += [_text((8.0, number * step + 20.0), heading, "start"), Markup(chart.replace("<svg ", place, 1))]
+    whole = Markup('<svg xmlns="http://www.w3.org/2000/svg" class="chart" viewBox="0 0 {:.0f} {:.0f}">{}{}</svg>\n')
+    style = Markup("<style>{} svg {{ background: var(--bg); font-family: sans-serif; }}</style>").format(parts_style())
+    return str(whole.format(WIDTH, len(charts) * step, style, Markup("").join(parts)))
 
 
 def posterior_chart(title: str, states: Sequence[str], table: Floats, words: Sequence[str], wrong: Mask) -> Markup:

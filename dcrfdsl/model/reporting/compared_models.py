@@ -89,6 +89,8 @@ class Comparison:
     error_differences: the most frequent first, `ErrorDifference`.
     differing: the numbers of the sentences, from 0, that two models label differently.
     predictions: by model, the states of each label as texts, [N].
+    areas: under the curves of risk by coverage of each model, by `tokens(y)`, `segments(y)` and `sentences`, if asked
+        for: the lower, the better its probabilities tell right from wrong.
     """
 
     models: tuple[str, ...]
@@ -101,10 +103,11 @@ class Comparison:
     error_differences: tuple[ErrorDifference, ...]
     differing: tuple[int, ...]
     predictions: Mapping[str, Mapping[str, tuple[str, ...]]]
+    areas: Mapping[str, tuple[float, ...]]
 
 
 def comparison_tables(found: Comparison) -> Iterator[TextTable]:
-    """Scores, McNemar's tests, errors by type, and the most frequent differences of errors."""
+    """Scores, McNemar's tests, areas, errors by type, and the most frequent differences of errors."""
     first, *others = found.models
     rows = []
     for score in found.scores:
@@ -121,6 +124,9 @@ def comparison_tables(found: Comparison) -> Iterator[TextTable]:
         for one in found.cases
     ]
     yield TextTable("Right in one alone", head, cases, (0, 3))
+    areas = [[name, *(f"{area:.4f}" for area in of_models)] for name, of_models in found.areas.items()]
+    if areas:
+        yield TextTable("Area under risk by coverage", ["area, risk by coverage", *found.models], areas)
     counts = [[one.label, one.type, one.error, *(f"{n:,}" for n in one.counts)] for one in found.errors]
     most = found.error_differences[:MOST_DIFFERENCES]
     differences = [[f"{one.places:,}", one.label, one.type, one.first, one.other, one.model] for one in most]

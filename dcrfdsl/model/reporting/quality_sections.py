@@ -41,6 +41,7 @@ from ...metrics import (
     Evaluation,
     Interval,
     Reliability,
+    RiskCoverage,
     SentenceCounts,
     bootstrap_interval,
     bootstrap_intervals,
@@ -52,7 +53,7 @@ from ...metrics import (
     shares_a_token,
 )
 from ...semantics import has_segments
-from .charts import reliability_chart
+from .charts import Series, line_chart, reliability_chart
 from .compared_models import comparison_tables
 from .findings import ErrorBrowser, Findings, Section
 
@@ -261,11 +262,25 @@ def calibration_section(found: Findings) -> Section:
         chosen = np.flatnonzero(found.evaluation.scored(label) & (predicted >= 0))
         if not len(chosen):
             continue
-        bins = reliability_of(table[chosen, predicted[chosen]], found.evaluation.right(label)[chosen])
-        blocks += [Heading(label), *_reliability(bins, label)]
+        sure, right = table[chosen, predicted[chosen]], found.evaluation.right(label)[chosen]
+        blocks += [Heading(label), *_reliability(reliability_of(sure, right), label)]
+        blocks += _selection(RiskCoverage.of(sure, right), label)
     if not blocks:
         blocks = [Paragraph("There are no probabilities to judge.", kind="note")]
     return Section("calibration", "Calibration", blocks)
+
+
+def _selection(curve: RiskCoverage, label: str) -> Iterator[Block]:
+    area = f"The area under the curve is {curve.area:.4f}."
+    yield Paragraph(f"If only the surest labels were taken unseen, so many of them would be wrong. {area}")
+    shares = np.arange(1, len(curve.risks) + 1) / len(curve.risks)
+    line = Series(label, list(zip((100 * shares).tolist(), (100 * curve.risks).tolist(), strict=True)))
+    title = f"Risk by coverage of {label}: wrong ones among the surest labels"
+    yield Picture(line_chart(title, [line], "the surest labels, % of all", "wrong among them, %"), title)
+    rows = [
+        [f"{p:g}", f"{100 * share:.1f}", "" if share == 0 else f"{100 * right:.2f}"] for p, share, right in curve.table
+    ]
+    yield TextTable(f"Labels of {label} from a probability on", ["probability", "of all, %", "right, %"], rows)
 
 
 def _reliability(bins: Reliability, label: str) -> Iterator[Block]:
