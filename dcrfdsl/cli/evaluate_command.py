@@ -172,7 +172,7 @@ class _Details:
             named = {str(plain(call.arguments[0].value)) for call in self._metrics if call.name == name}
             yield from parts({label: of for label, of in self._tables.items() if is_wanted or label in named})
         for name, curve in self._curves.items():
-            head = [f"probability in {name}, at least", "automatic, %", "right, %"]
+            head = [f"{name}, at least", "automatic, %", "right, %"]
             rows = [[f"{p:g}", f"{100 * share:.1f}", f"{100 * right:.1f}"] for p, share, right in curve.table]
             yield table([(NUMBER, head)], rows)
             yield f"area under risk by coverage of {len(curve.right):,} {name}: {curve.area:.4f}"
