@@ -167,7 +167,10 @@ def _kind(hint: Any) -> str:
 
 OPTION_EXAMPLES: Mapping[str, tuple[str, ...]] = {
     "demo": ("dcrfdsl demo --sentences 10 --threads 2 --quiet",),
-    "new": ("dcrfdsl new skip_chain --output skip.dcrf --quiet",),
+    "new": (
+        "dcrfdsl new skip_chain --output skip.dcrf --quiet",
+        "dcrfdsl new --for train.txt --from 'conll(word, chunk)' --labels chunk --try --quiet",
+    ),
     "check": (
         "dcrfdsl check chunk.dcrf --stage start --set start.prior=none",
         "dcrfdsl check shapes.dcrf --features shapes.py --quiet",

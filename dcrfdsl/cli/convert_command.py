@@ -125,7 +125,7 @@ def convert(
     if output is None:
         print(made.template, end="")
     else:
-        _refuse_existing(output)
+        refuse_existing(output)
         from ..foundation import write_whole
 
         write_whole(output, (made.template.encode(),))
@@ -138,7 +138,7 @@ def convert(
         raise click.exceptions.Exit(INPUT_ERROR)
 
 
-def _refuse_existing(output: str | Path) -> None:
+def refuse_existing(output: str | Path) -> None:
     if os.path.exists(output):
         refuse("file-exists", f"`{output}` exists already", "choose another name, or remove it first")
 
@@ -191,7 +191,7 @@ def convert_data(
         refuse("idle-option", f"`{option}` is for data, and `{data}` is a model of CRFsuite", f"leave `{option}` out")
     talk = Talk(quiet)
     read, segments = _source(data, source, template)
-    target = read if to is None else _statement(to, "--to")
+    target = read if to is None else said_format(to, "--to")
     conversion = _Conversion(data, read, target, segments, _marked_anew(scheme, read, segments), talk)
     if output is None:
         for part in conversion.parts():
@@ -199,7 +199,7 @@ def convert_data(
         sys.stdout.buffer.flush()  # before the notes
     else:
         refuse_clash([Output("-o", output)], (data, template))
-        _refuse_existing(output)
+        refuse_existing(output)
         from ..foundation import write_whole
 
         write_whole(output, conversion.parts())
@@ -230,7 +230,7 @@ def _source(path: str, source: str | None, template: str | None) -> tuple[DataSp
         marked = [label.name for label in spec.labels if isinstance(label.domain, Scheme)]
         return spec.data, {*marked, *(column.name for column in spec.data.columns if column.source == "spans")}
     if source is not None:
-        data = _statement(source, "--from")
+        data = said_format(source, "--from")
     elif (name := format_of_suffix(Path(path).suffix.lower())) is not None:
         data = DataSpec(format=name, columns=())
     else:
@@ -257,7 +257,8 @@ def _marked_anew(scheme: str | None, read: DataSpec, segments: Collection[str]) 
     return dict.fromkeys([column] if named else [one for one in columns if one in segments] or columns[-1:], name)
 
 
-def _statement(text: str, option: str) -> DataSpec:
+def said_format(text: str, option: str) -> DataSpec:
+    """The format that is named after an option, with its columns and options, if any."""
     from ..data import format_of_suffix, written_formats
     from ..semantics import FORMATS, load_text
 
@@ -390,7 +391,7 @@ def convert_model(path: str, output: Path | None, talk: Talk) -> None:
 
     target = Path(path).with_suffix(".model") if output is None else output
     refuse_clash([Output("-o", target)], (path,))
-    _refuse_existing(target)
+    refuse_existing(target)
     read = read_crfsuite_file(path)
     model = native_model(read, path)
     model.save(target)

@@ -43,15 +43,36 @@ def new(
         Path | None,
         Option("--output", "-o", metavar="FILE", dash=True, help="Write it to this new file (default, or -: stdout)."),
     ] = None,
+    data: Annotated[
+        str | None, Option("--for", metavar="DATA", help="Make a first template for this data, a file or a folder.")
+    ] = None,
+    source: Annotated[str | None, Option("--from", metavar="FORMAT", help="Of DATA: csv, 'conll(word, pos)'.")] = None,
+    labels: Annotated[str | None, Option("--labels", metavar="NAMES", help="Its columns to predict: pos,ner.")] = None,
+    compares: Annotated[bool, Option("--try", help="Train three templates for DATA, and write the best one.")] = False,
     quiet: Quiet = False,
 ) -> None:
-    """List the ready-made templates, or take one.
+    """List the ready-made templates, take one, or make a first one for data.
+
+    With --for the beginning of DATA is looked at: its format, what each column holds, which ones are labels, as far as
+    --from and --labels leave it open. The template has a reason for each choice, and what it costs, which is printed
+    too with -o. --try scores three templates by cross-validation.
 
     \b
     Example:
       dcrfdsl new
       dcrfdsl new linear_chain -o chunk.dcrf
+      dcrfdsl new --for train.txt -o first.dcrf
     """
+    if data is not None:
+        if template is not None:
+            refuse("idle-option", f"`--for` makes a template, and `{template}` is a ready one", "leave one out")
+        from .first_template import make_first_template
+
+        make_first_template(data, source, labels, output, compares=compares, talk=Talk(quiet))
+        return
+    for option, given in (("--from", source), ("--labels", labels), ("--try", compares)):
+        if given:
+            refuse("idle-option", f"`{option}` is of no use without `--for DATA`", "name the data, or leave it out")
     from ..foundation import did_you_mean, spelling_remedy
     from ..syntax import resource_path
 

@@ -1,4 +1,4 @@
-"""Templates and settings of other tools as `.dcrf` templates: CRF++, Wapiti, GRMM, sklearn-crfsuite."""
+"""Templates and settings of other tools as `.dcrf` templates, and first templates for data."""
 
 import lazy_loader
 

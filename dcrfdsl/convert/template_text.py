@@ -91,7 +91,7 @@ def columns_of_data(text: str, name: str) -> int:
             count = len(cells)
             if not 2 <= count <= MOST:
                 message = f"`{name}` has {count} column{'s' * (count != 1)}, and a label and a feature need two"
-                raise _error("bad-columns", message)
+                raise _error("bad-columns", message, "a line is a token, and white space splits its columns")
             return count
     raise _error("bad-columns", f"`{name}` has no line to count columns on")
 

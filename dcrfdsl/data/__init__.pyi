@@ -12,12 +12,14 @@ from .corpus import (
     token_error as token_error,
 )
 from .formats import (
+    FORM_NAMES as FORM_NAMES,
     Chunk as Chunk,
     DataFormat as DataFormat,
     Emitter as Emitter,
     Export as Export,
     LeftOut as LeftOut,
     as_task as as_task,
+    beginning_of as beginning_of,
     data_format as data_format,
     format_of_suffix as format_of_suffix,
     written_formats as written_formats,

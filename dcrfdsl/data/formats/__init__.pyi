@@ -1,4 +1,5 @@
 from .format_interface import (
+    FORM_NAMES as FORM_NAMES,
     Chunk as Chunk,
     DataFormat as DataFormat,
     Emitter as Emitter,
@@ -7,6 +8,7 @@ from .format_interface import (
     Reader as Reader,
     Remarks as Remarks,
     TableReader as TableReader,
+    beginning_of as beginning_of,
     text_options as text_options,
 )
 from .format_table import (
