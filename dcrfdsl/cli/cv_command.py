@@ -227,7 +227,7 @@ def _as_json(options: CvOptions, corpus: Corpus, found: Sequence[CrossValidation
 def _parts(options: CvOptions, corpus: Corpus, found: Sequence[CrossValidation]) -> Iterator[Part]:
     from .label_report import confusion_parts, state_parts, type_parts
 
-    yield _of_one(found[0]) if len(found) == 1 else _of_stages(found)
+    yield _of_one(found[0]) if len(found) == 1 else of_stages(found)
     size = f"{corpus.num_sentences:,} sentences, {corpus.num_tokens:,} tokens"
     unseen = max(one.scores["unseen_labels"] for one in found)
     strange = f"\nlabels that only their fold has: {unseen:,}, counted as wrong" if unseen else ""
@@ -255,7 +255,7 @@ def _of_one(found: CrossValidation) -> Table:
     return table([(TEXT, ["score"]), (WHOLE, headings)], rows)
 
 
-def _of_stages(found: Sequence[CrossValidation]) -> Table:
+def of_stages(found: Sequence[CrossValidation], head: str = "stage") -> Table:
     """A row for each stage: mean ± deviation of each score."""
     from .report import NUMBER, TEXT, WHOLE, duration, table
 
@@ -270,7 +270,7 @@ def _of_stages(found: Sequence[CrossValidation]) -> Table:
         ]
         rows.append([one.stage, *cells, duration(sum(fold.seconds for fold in one.folds))])
     headings = [name.removesuffix(".f1") for name in names]
-    return table([(TEXT, ["stage"]), (NUMBER, headings), (WHOLE, ["time"])], rows)
+    return table([(TEXT, [head]), (NUMBER, headings), (WHOLE, ["time"])], rows)
 
 
 def _shown_scores(scores: Mapping[str, float]) -> list[str]:

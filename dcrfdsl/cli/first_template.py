@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 from ..convert import Portrait, first_template, portrait_of, variants
@@ -13,9 +14,10 @@ from .command_files import STDIN, data_files
 from .console import Talk, print_diagnostics, refuse
 from .convert_command import refuse_existing, said_format
 from .cost_table import trained_costs
+from .cv_command import of_stages
 from .inference_notes import announce_compiling
 from .options import is_stdout
-from .report import NUMBER, TEXT, duration, print_table, table
+from .report import print_table
 
 TRIED = 10_000  # tokens that variants are compared on
 SHOWN = ("weights", "method", "memory", "time")  # rows of the table of costs that stand in the template
@@ -52,17 +54,13 @@ def make_first_template(
 
 
 def _best(portrait: Portrait, talk: Talk) -> str:
-    """The best of three templates by three folds of the first sentences; says how each has done."""
-    corpus, texts, rows, means = portrait.corpus, variants(portrait), list[list[str]](), dict[str, float]()
+    """The best of the variants by three folds of the first sentences; says how each has done."""
+    corpus, texts = portrait.corpus, variants(portrait)
     sample = corpus.slice(0, max(3, int((corpus.sentence_off[1:] <= TRIED).sum())))
     scores = [f"segments({y}).f1" if portrait.looks[y].scheme else f"accuracy({y})" for y in portrait.labels]
-    for name, text in texts.items():
-        found = cross_validate(load_text(text), sample, folds=3)
-        figures = [f"{100 * found.mean[score]:.2f} ± {100 * found.deviation[score]:.2f}" for score in scores]
-        rows.append([name, *figures, duration(sum(fold.seconds for fold in found.folds))])
-        means[name] = sum(found.mean[score] for score in scores)
-    best = max(means, key=means.__getitem__)
+    tried = [replace(cross_validate(load_text(text), sample, folds=3), stage=name) for name, text in texts.items()]
+    best = max(tried, key=lambda one: sum(one.mean[score] for score in scores)).stage
     if not talk.quiet:
-        print_table(table([(TEXT, ["variant"]), (NUMBER, [*scores, "time"])], rows), stream=sys.stderr)
+        print_table(of_stages(tried, "variant"), stream=sys.stderr)
     talk(f"by 3 folds of {sample.num_sentences:,} sentences, {sample.num_tokens:,} tokens: `{best}` is taken")
     return texts[best]

@@ -1,7 +1,7 @@
 """A first template for data: how they are read, what each column holds, what is predicted; each choice with its reason.
 
-A choice is a row of `FORMATS`, `LABELS`, `ROLES` or `PRIORS`, in which the first one that fits counts; what a column
-brings is a row of `FEATURES`. `SAMPLE` tokens are looked at. Not here: costs, trials, and what is printed (`cli`).
+A choice is a row of `FORMATS`, `LABELS` or `ROLES`, in which the first one that fits counts; what a column brings is a
+row of `FEATURES`. The first `SAMPLE` tokens are looked at. Not here: costs, trials, and what is printed (`cli`).
 """
 
 from __future__ import annotations
@@ -135,10 +135,9 @@ def portrait_of(files: Sequence[str], data: DataSpec | None, asked: Sequence[str
     if data.format in ("csv", "tsv") and corpus.num_sentences == 1 and runs and max(runs) > 2:
         column = runs[max(runs)]
         reason += f"; each value of `{column.key or column.name}` is a sentence"
+        others = tuple(one for one in data.columns if one != column)
         options = (*data.options, _option("sentence", column.key or column.source))
-        data = data.model_copy(
-            update={"options": options, "columns": tuple(one for one in data.columns if one != column)}
-        )
+        data = data.model_copy(update={"options": options, "columns": others})
         return portrait_of(files, data, asked)._replace(reason=reason)
     texts = [name for name, look in seen.items() if look.texts and not look.is_number]
     words = next(iter([*(name for name in texts if name.lower() in FORM_NAMES), *texts[:-1]]), None)
@@ -169,10 +168,8 @@ def _labels(file: str, looks: Mapping[str, Look], asked: Sequence[str], words: s
             message = f"`{name}` cannot be a label, which is a column with 2 to {MOST_STATES:,} kinds of texts"
             raise data_error("no-label", message, file=file, help=spelling_remedy(did_you_mean(name, able), seen))
     found = [look for name, look in able.items() if name != words and not look.is_number]
-    for names, why in (
-        (asked, "as you say"),
-        *(([one.column.name for one in rule(found)], why) for rule, why in LABELS),
-    ):
+    guesses = (([look.column.name for look in rule(found)], why) for rule, why in LABELS)
+    for names, why in [(asked, "as you say"), *guesses]:
         if names:
             return names, why
     raise data_error("no-label", "no column looks like labels", file=file, help=f"name it: --labels NAME; {seen}")
@@ -307,27 +304,23 @@ def first_template(portrait: Portrait, *, plain: bool = False, order: int = 1) -
     where = "all of it" if portrait.complete else "its beginning"
     size = f"sentences: {corpus.num_sentences:,}, tokens: {corpus.num_tokens:,}"
     headline = f"A first template for `{portrait.source}, from a look at {where} ({size})."
-    return template_text(headline, [list(_data(portrait)), list(_statements(portrait)), features, named, ends])
+    return template_text(headline, [list(_declared(portrait)), features, named, ends])
 
 
-def _data(portrait: Portrait) -> Iterator[str]:
+def _declared(portrait: Portrait) -> Iterator[str]:
+    """`data`, and the labels."""
     yield f"# Read as `{portrait.data.format}`: {portrait.reason}.\n"
     for name, (role, said) in portrait.roles.items():
         count = f"{len(portrait.looks[name].texts):,} texts; " if portrait.looks[name].texts else ""
         yield f"#   {name}: {count}{said}{'; not used' if role in UNUSED else ''}\n"
-    yield f"{statement_text(portrait.data)}\n"
-
-
-def _statements(portrait: Portrait) -> Iterator[str]:
-    """Of the labels."""
-    for name in portrait.labels:
-        look = portrait.looks[name]
+    yield f"{statement_text(portrait.data)}\n\n"
+    for name, look in ((name, portrait.looks[name]) for name in portrait.labels):
         options = [f'missing = "{text}"' for text in look.texts if text not in look.states]
         said, domain = f"has {len(look.states):,} states in the data", ""
         if look.by_sentence:
             said, domain = "is told once a sentence", " for sentence"
         elif look.scheme:
-            said, domain = f"marks segments as `{look.scheme[0]}` does, whose rules hold", f" in {look.scheme[0]}"
-            if not look.scheme[1]:
-                said, options = f"{said} not everywhere in the data", [*options, "constrain = no"]
+            rules = "hold" if look.scheme[1] else "hold not everywhere in the data"
+            said, domain = f"marks segments as `{look.scheme[0]}` does, whose rules {rules}", f" in {look.scheme[0]}"
+            options += [] if look.scheme[1] else ["constrain = no"]
         yield f"# `{name}` {said}.\nlabel {name}{domain}{' with ' if options else ''}{', '.join(options)}\n"
