@@ -1,7 +1,7 @@
 """A first template for data: how they are read, what each column holds, what is predicted; each choice with its reason.
 
-A choice is a row of `FORMATS`, `LABELS` or `ROLES`, in which the first one that fits counts; what a column brings is a
-row of `FEATURES`. The first `SAMPLE` tokens are looked at. Not here: costs, trials, and what is printed (`cli`).
+A choice is a row of `FORMATS`, `LABELS`, `ROLES` or `PRIORS`, of which the first one that fits counts; what a column
+brings is a row of `FEATURES`. The first `SAMPLE` tokens are looked at. Not here: costs, trials, printing (`cli`).
 """
 
 from __future__ import annotations
@@ -77,6 +77,7 @@ UNUSED, BY_ORDER = ("left out", "document"), ("conll", "fasta", "grmm", "crfsuit
 TYPES = {"number": ColumnType(name="float"), "phrase": ColumnType(name="bag")}  # of columns, by their roles
 # role, test, what is said of the column
 ROLES: Sequence[tuple[str, Callable[[Look], bool], str]] = (
+    ("vector", lambda look: look.column.type.name == "vector", "vectors of numbers"),
     ("other", lambda look: not look.texts and not look.is_number, "several values a token"),
     ("left out", lambda look: len(look.texts) == 1, "one value everywhere"),
     ("left out", lambda look: look.counts_up, "grows from token to token"),
@@ -109,7 +110,7 @@ LABELS: Sequence[tuple[Callable[[Sequence[Look]], Sequence[Look]], str]] = (
 class Portrait(NamedTuple):
     """Data as they are seen: `data` reads `corpus`, which is all of `source` if `complete`.   reason: of the format.
 
-    roles: of the columns, with what is said of them.   labels: names.
+    looks, roles: of the columns by name; a role comes with what is said of it.   labels: names.
     """
 
     source: str
@@ -123,10 +124,10 @@ class Portrait(NamedTuple):
 
 
 def portrait_of(files: Sequence[str], data: DataSpec | None, asked: Sequence[str]) -> Portrait:
-    """Looks at the beginning of data.
+    """Looks at the beginning of data, for `first_template` and `variants`.
 
-    files: of one format.   data: how they are read, if somebody says so.   asked: what is predicted; none: guessed.
-    DcrfError for data that cannot be read, without a token, or without what looks like labels.
+    files: of one format.   data: how they are read, or None.   asked: columns to predict; none: guessed.
+    Returns a `Portrait`. Raises DcrfError for data that cannot be read, without a token, or without labels.
     """
     data, reason = (data, "as you say") if data is not None and data.columns else _statement(files[0], data)
     corpus = _sample(files, data)[0]
@@ -160,7 +161,7 @@ def portrait_of(files: Sequence[str], data: DataSpec | None, asked: Sequence[str
 def _labels(file: str, looks: Mapping[str, Look], asked: Sequence[str], words: str | None) -> tuple[Sequence[str], str]:
     """The columns to predict, and why. DcrfError, with all columns, where there is none."""
     able = {name: look for name, look in looks.items() if 2 <= len(look.states) <= MOST_STATES}
-    kinds = {name: f"{len(one.texts):,} texts, as `{shortened(one.texts[0])}`" if one.texts else "numbers"
+    kinds = {name: f"texts: {len(one.texts):,}, as `{shortened(one.texts[0])}`" if one.texts else "numbers"
              for name, one in looks.items()}  # fmt: skip
     seen = f"the columns are {', '.join(f'`{name}` ({kind})' for name, kind in kinds.items())}"
     for name in asked:
@@ -257,12 +258,18 @@ FEATURES: Mapping[str, Sequence[tuple[str, str]]] = {
     "signal": (("standardize({0})", "in units of its spread"),
                ("standardize(mean({0}[-8..8])), standardize(spread({0}[-8..8]))", "its level, and how much it moves")),
     "phrase": (("{0}", "each of its words"),),
+    "vector": (("{0}", "its numbers"),),
     "other": (("{0}", "as it is"),),
 }  # fmt: skip
+PRIORS = {  # by a role that is there
+    "signal": "0.1)  # strong, since windows overlap and tell the same several times",
+    "vector": "1)  # strong, since a vector has many numbers, which tell the same in part",
+    "words": "10)  # keeps weights small; `dcrfdsl train --tune` finds the best one",
+}
 
 
 def variants(portrait: Portrait) -> dict[str, str]:
-    """Three templates by name; two where a label has many states."""
+    """The texts of three templates by name; two where a label has many states.   `portrait`: of the data."""
     found = {"plain": first_template(portrait, plain=True), "features": first_template(portrait)}
     if len(portrait.labels) > 1:
         return found | {"without ties": first_template(portrait, order=0)}
@@ -271,7 +278,7 @@ def variants(portrait: Portrait) -> dict[str, str]:
 
 
 def first_template(portrait: Portrait, *, plain: bool = False, order: int = 1) -> str:
-    """The text of a template in the canonical layout.
+    """The text of a template in the canonical layout, with reasons as comments.   portrait: of the data.
 
     plain: with the first features of a column alone.   order: of the chains; 0: those of several labels are not tied.
     """
@@ -295,9 +302,7 @@ def first_template(portrait: Portrait, *, plain: bool = False, order: int = 1) -
                 cliques.append(("What the same one said before.", f"{y}[i], {y}[j]", same))
     cliques += [(f"`{a}` and `{b}` go together.", f"{a}, {b}", "") for a, b in combinations(labels, 2) if order]
     named = [f"# {why}\nclique {sites}{rest}\n" for why, sites, rest in cliques]
-    prior = "10)  # keeps weights small; `dcrfdsl train --tune` finds the best one"
-    if "signal" in used.values():
-        prior = "0.1)  # strong, since windows overlap and tell the same several times"
+    prior = next((prior for role, prior in PRIORS.items() if role in used.values()), PRIORS["words"])
     scores = [f"segments({y})" if looks[y].scheme else f"accuracy({y})" for y in labels]
     scores += ["joint_accuracy"] if len(labels) > 1 else []
     ends = [f"train likelihood: prior = gaussian(variance = {prior}\nevaluate {', '.join(scores)}\n"]
@@ -311,7 +316,7 @@ def _declared(portrait: Portrait) -> Iterator[str]:
     """`data`, and the labels."""
     yield f"# Read as `{portrait.data.format}`: {portrait.reason}.\n"
     for name, (role, said) in portrait.roles.items():
-        count = f"{len(portrait.looks[name].texts):,} texts; " if portrait.looks[name].texts else ""
+        count = f"{len(portrait.looks[name].texts):,} distinct; " if portrait.looks[name].texts else ""
         yield f"#   {name}: {count}{said}{'; not used' if role in UNUSED else ''}\n"
     yield f"{statement_text(portrait.data)}\n\n"
     for name, look in ((name, portrait.looks[name]) for name in portrait.labels):

@@ -119,7 +119,7 @@ def test_three_are_tried_and_the_best_is_written(
         ("a.txt", "a B\nb O x\n", [],
          "error[column-count]: line 2 has 3 columns, expected 2 (`word tag`)\n  --> a.txt:2\n"),
         ("a.csv", rows("a,b", 99, "{x}.5,{x}"), [], "error[no-label]: no column looks like labels\n  --> a.csv\n"
-         "  = help: name it: --labels NAME; the columns are `a` (31 texts, as `0.5`), `b` (31 texts, as `0`)\n"),
+         "  = help: name it: --labels NAME; the columns are `a` (texts: 31, as `0.5`), `b` (texts: 31, as `0`)\n"),
         ("a.txt", "".join(f"w t{n}\n\n" for n in range(1001)), ["--labels", "tag"],
          "error[no-label]: `tag` cannot be a label, which is a column with 2 to 1,000 kinds of texts\n"),
         ("a.txt", WORDS, ["--labels", "tga"], "  = help: did you mean `tag`?\n"),
