@@ -349,9 +349,9 @@ class Tagger:
             decided = self._verdicts(every, columns)
         if self.options.as_json:
             copies, spans = [1] * corpus.num_sentences, pairwise(corpus.sentence_off.tolist())
-            each = [{label: of[start:end] for label, of in decided.items()} for start, end in spans]
-            values = {f"{kind}s": each} if decided else {}
-            remarks = _certificates(prediction) | ({} if sure is None else _records(sure)) | values
+            remarks = _certificates(prediction) | ({} if sure is None else _records(sure))
+            if decided:
+                remarks[f"{kind}s"] = [{y: of[start:end] for y, of in decided.items()} for start, end in spans]
             answer.lines = list(self._json_lines(corpus, copies, remarks, columns, tables, known_labels, before))
         else:
             answer.columns = {**columns, **self._distributions(tables)}
