@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 from .command_files import read_gold
 from .console import Talk, refuse
 from .options import Option, Quiet, Threads
+from .report import NUMBER, TEXT, duration, print_table, table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -74,8 +75,6 @@ def demo(
     title = "separate chains (the model without the cliques between chains)"
     chains = _trained(title, separate_chains(spec), train, threads, talk)
     joint = _trained("joint model, from the weights of the chains", spec, train, threads, talk, chains)
-    from .report import duration, print_table
-
     print_table(_comparison(joint.evaluate(test, threads=threads), chains.evaluate(test, threads=threads)))
     print()
     shown = next((n for n, length in enumerate(test.lengths()) if length in _SHOWN_LENGTH), 0)
@@ -126,7 +125,6 @@ def _trained(
 ) -> TrainedModel:
     from ..semantics import LbfgsSettings
     from ..training import fit
-    from .report import duration
     from .training_progress import progress_for
 
     talk(f"training: {title}")
@@ -144,8 +142,6 @@ def _trained(
 
 
 def _comparison(joint: Mapping[str, float | int], chains: Mapping[str, float | int]) -> Table:
-    from .report import NUMBER, TEXT, table
-
     scores = {name: value for name, value in joint.items() if isinstance(value, float)}
     rows = ([name, f"{100 * value:.2f}", f"{100 * chains[name]:.2f}"] for name, value in scores.items())
     return table([(TEXT, ["test score (%)"]), (NUMBER, ["joint model", "separate chains"])], rows)
@@ -153,8 +149,6 @@ def _comparison(joint: Mapping[str, float | int], chains: Mapping[str, float | i
 
 def _tagged(model: TrainedModel, sentence: Corpus, threads: int | None) -> Table:
     """A sentence with its predicted labels, and the marginal probability of each."""
-    from .report import TEXT, table
-
     prediction = model.predict(sentence, threads=threads)
     marginals, _ = model.marginals(sentence, threads=threads)
     texts = {label: prediction.texts(label) for label in model.labels}

@@ -17,6 +17,7 @@ from ..foundation import DcrfError, Table, json_text, np, render
 from .command_files import Output, load_model, read_features, read_gold, refuse_clash
 from .console import Talk, refuse
 from .options import DASH, Argument, Features, Json, Option, Quiet, Rounds, with_options
+from .report import NUMBER, TEXT, bytes_text, file_size, print_table, table
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,8 +104,6 @@ OWN = "its features call functions of yours"
 
 
 def _python(options: ExportOptions, talk: Talk) -> None:
-    from .report import file_size
-
     threshold, share = _limits(options)
     model = _loaded(options)
     scored = _scored(options, model, talk)
@@ -125,8 +124,6 @@ def _python(options: ExportOptions, talk: Talk) -> None:
 
 
 def _model(options: ExportOptions, talk: Talk) -> None:
-    from .report import file_size
-
     threshold, share = _limits(options)
     model = _loaded(options)
     scored = _scored(options, model, talk)
@@ -182,8 +179,6 @@ def _tell_costs(
         }  # fmt: skip
         print(json_text(record))
     elif scores or options.bits != 64 or options.prune is not None:
-        from .report import NUMBER, TEXT, bytes_text, print_table, table
-
         rows = [[name, _score(name, one), _score(name, other)] for name, (one, other) in scores.items()]
         rows.append(["weights of features", f"{_feature_weights(model):,}", f"{kept:,}"])
         rows.append(["size of the model", *map(bytes_text, sizes)])

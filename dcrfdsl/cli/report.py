@@ -14,27 +14,26 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
-
-from ..foundation import printable
+from .. import criteria
+from ..foundation import LazyModule, printable
 
 if TYPE_CHECKING:
-    from ..criteria import TemplateWeights
+    from rich import console, table as tables, text
+else:  # most commands print no table
+    console, tables, text = map(LazyModule, ("rich.console", "rich.table", "rich.text"))
 
 
-def terminal(file: IO[str]) -> Console:
+def terminal(file: IO[str]) -> console.Console:
     """The console of a stream that is a terminal."""
-    return Console(file=file, highlight=False, color_system=None if os.environ.get("NO_COLOR") else "auto")
+    return console.Console(file=file, highlight=False, color_system=None if os.environ.get("NO_COLOR") else "auto")
 
 
-def print_lines(*lines: Text) -> None:
+def print_lines(*lines: text.Text) -> None:
     """Lines on stdout, with their styles if that is a terminal. The terminal itself breaks lines that are long."""
     if sys.stdout.isatty():
-        console = terminal(sys.stdout)
+        shown = terminal(sys.stdout)
         for line in lines:
-            console.print(line, soft_wrap=True)
+            shown.print(line, soft_wrap=True)
     else:
         for line in lines:
             print(line.plain)
@@ -76,9 +75,11 @@ NUMBER: Mapping[str, Any] = {"justify": "right"}
 WHOLE: Mapping[str, Any] = {"justify": "right", "no_wrap": True}  # numbers that are never cut
 
 
-def table(columns: Iterable[tuple[Mapping[str, Any], Iterable[str]]], rows: Iterable[Iterable[str | Text]]) -> Table:
+def table(
+    columns: Iterable[tuple[Mapping[str, Any], Iterable[str]]], rows: Iterable[Iterable[str | text.Text]]
+) -> tables.Table:
     """A table of columns, given as kinds with their headings. Texts are taken literally."""
-    made = Table(box=None, pad_edge=False, header_style="bold")
+    made = tables.Table(box=None, pad_edge=False, header_style="bold")
     for kind, headings in columns:
         for heading in headings:
             made.add_column(cell(heading), **kind)
@@ -87,12 +88,12 @@ def table(columns: Iterable[tuple[Mapping[str, Any], Iterable[str]]], rows: Iter
     return made
 
 
-def cell(words: str) -> Text:
+def cell(words: str) -> text.Text:
     """A cell with this text, taken literally: names of states and features may look like markup."""
-    return Text(printable(words))
+    return text.Text(printable(words))
 
 
-def scores_table(scores: Mapping[str, float]) -> Table:
+def scores_table(scores: Mapping[str, float]) -> tables.Table:
     """Scores as percentages. `NAME.precision`, `NAME.recall` and `NAME.f1` share a row; any other score has its own."""
     parts = ("precision", "recall", "f1")
     rows: dict[str, dict[str, float]] = {}
@@ -108,7 +109,7 @@ def scores_table(scores: Mapping[str, float]) -> Table:
     return table([(TEXT, ["metric"]), (NUMBER, headings)], ([stem, *row] for stem, row in figures.items()))
 
 
-def trials_table(trials: Sequence[Mapping[str, Any]], chosen: int) -> Table:
+def trials_table(trials: Sequence[Mapping[str, Any]], chosen: int) -> tables.Table:
     """Trials of a search, as in `record.tuning`: values, scores as percentages (also those with a bound), times; `*`
     marks the best one.
 
@@ -129,7 +130,7 @@ def setting_text(value: float | str) -> str:
     return value if isinstance(value, str) else f"{value:.6g}"
 
 
-def weights_table(rows: Iterable[tuple[str, str, Sequence[str], float]]) -> Table:
+def weights_table(rows: Iterable[tuple[str, str, Sequence[str], float]]) -> tables.Table:
     """Weights as (clique, feature, states, weight), in the order given."""
 
     def shown(weight: float) -> str:
@@ -139,13 +140,13 @@ def weights_table(rows: Iterable[tuple[str, str, Sequence[str], float]]) -> Tabl
     return table([(WHOLE, ["weight"]), (TEXT, ["clique", "states", "feature"])], cells)
 
 
-def templates_table(rows: Iterable[TemplateWeights]) -> Table:
+def templates_table(rows: Iterable[criteria.TemplateWeights]) -> tables.Table:
     """Feature templates with their weights, in the order given."""
     cells = ([f"{row.weights:,}", f"{row.used:,}", row.clique, row.template] for row in rows)
     return table([(WHOLE, ["weights", "not 0"]), (TEXT, ["clique", "template"])], cells)
 
 
-def path_table(rounds: Iterable[Mapping[str, Any]]) -> Table:
+def path_table(rounds: Iterable[Mapping[str, Any]]) -> tables.Table:
     """Rounds of boosting: number, risk, bound and step, and clique, states and feature of the weight that moved."""
     rows = []
     for row in rounds:
@@ -154,7 +155,7 @@ def path_table(rounds: Iterable[Mapping[str, Any]]) -> Table:
     return table([(WHOLE, ["round", "risk", "bound", "step"]), (TEXT, ["clique", "states", "feature"])], rows)
 
 
-def print_table(table: Table, *, stream: IO[str] | None = None) -> None:
+def print_table(table: tables.Table, *, stream: IO[str] | None = None) -> None:
     """`table` on `stream` (default: stdout), folded to the width of a terminal; elsewhere a row is one line.
 
     Elsewhere lines end with their last word, too: the blanks that fill up a column would be part of what is copied.
@@ -164,7 +165,7 @@ def print_table(table: Table, *, stream: IO[str] | None = None) -> None:
         terminal(file).print(table)
         return
     drawn = io.StringIO()
-    Console(file=drawn, width=10_000, highlight=False, color_system=None, force_terminal=False).print(table)
+    console.Console(file=drawn, width=10_000, highlight=False, color_system=None, force_terminal=False).print(table)
     file.write("\n".join(line.rstrip(" ") for line in drawn.getvalue().split("\n")))
 
 

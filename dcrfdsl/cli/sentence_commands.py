@@ -14,6 +14,7 @@ from ..foundation import json_text, printable
 from .command_files import data_statement, load_model, read_features, read_sentence
 from .console import Talk, refuse
 from .options import Argument, Features, Json, Option, Quiet, Threads
+from .report import TEXT, WHOLE, print_table, table
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -101,8 +102,6 @@ def _explanation_json(explanation: models.Explanation) -> dict[str, object]:
 
 
 def _print_explanation(explanation: models.Explanation, word: str, top: int) -> None:
-    from .report import print_table
-
     one, other = explanation.probabilities
     token = f" `{printable(word)}`" if word else ""
     print(
@@ -120,8 +119,6 @@ def _print_explanation(explanation: models.Explanation, word: str, top: int) -> 
 
 def _contributions(explanation: models.Explanation, top: int) -> Table:
     """The largest contributions, those of the others together, and the margin."""
-    from .report import TEXT, WHOLE, table
-
     rows = [[_nats(one.score), *models.contribution_words(one)] for one in explanation.contributions[:top]]
     rest = explanation.contributions[top:]
     if rest:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..foundation import DcrfError, Diagnostic, json_text, shell_word
+from . import report
 from .command_files import (
     files_of_template,
     load_model,
@@ -210,13 +211,13 @@ def _fitted(
         if options.log is not None:
             log = stack.enter_context(TrainingLog(options.log, append=options.resume))
 
-        def report(step: Iteration) -> None:
+        def heed(step: Iteration) -> None:
             if writer is not None:
                 writer.add(step)
             progress(step)
 
         remark = None if options.quiet else lambda one: print_diagnostics([one])
-        observers = Observers(report, should_stop, None if writer is None else writer.begin, log=log, on_remark=remark)
+        observers = Observers(heed, should_stop, None if writer is None else writer.begin, log=log, on_remark=remark)
         asked = TrainingRequest(
             options.stage, job.start, job.dev, options.threads, job.registered, observers,
             checkpoint if is_file else None, jobs=options.jobs or 1, unlabelled=job.unlabelled,
@@ -238,8 +239,6 @@ def _conclude(
 
     lost: of the output, which is said at the end.   dev: on which a model without weights is scored here.
     """
-    from . import report
-
     record, output = model.record, options.output
     scored = None
     if dev is not None and not record.stage:

@@ -18,6 +18,7 @@ import click
 
 from .. import model as models, semantics, training
 from ..foundation import Diagnostic, ensure_writable, json_text
+from . import report
 from .command_files import STDIN, Output, refuse_clash, refuse_foreign
 from .console import Talk, lost_output, print_diagnostics, refuse
 from .options import MOST_JOBS, Argument, Features, Json, Option, Quiet, SetPaths, StageName, Threads
@@ -215,7 +216,6 @@ def tuned(
 
     Prints a line as each trial ends, and a table of all at the end.
     """
-    from . import report
     from .training_progress import TrialStatus
 
     lines = _JsonTrials()
@@ -253,13 +253,11 @@ class _JsonTrials:
 
 
 def _said(talk: Talk) -> Callable[[training.Trial], None]:
-    from .report import duration, setting_text, share_text
-
     def say(trial: training.Trial) -> None:
-        values = ", ".join(f"{name} = {setting_text(value)}" for name, value in trial.values.items())
+        values = ", ".join(f"{name} = {report.setting_text(value)}" for name, value in trial.values.items())
         scores = [(trial.metric, trial.dev), *trial.bounded.items()]
-        dev = ", ".join(f"{name} {share_text(score)}" for name, score in scores)
-        talk(f"trial {trial.number}: {values}: dev {dev}, {duration(trial.seconds)}")
+        dev = ", ".join(f"{name} {report.share_text(score)}" for name, score in scores)
+        talk(f"trial {trial.number}: {values}: dev {dev}, {report.duration(trial.seconds)}")
 
     return say
 
