@@ -4,6 +4,7 @@ from .matplotlib_axes import (
     learning_curve as learning_curve,
     posteriors as posteriors,
     reliability as reliability,
+    risk_coverage as risk_coverage,
     transitions as transitions,
     unrolled as unrolled,
 )

@@ -14,7 +14,7 @@ import numpy as np
 from ..data import word_column
 from ..foundation import data_error, needed
 from ..graph import DrawingLayout, GraphDrawing, edge_knee
-from ..metrics import Reliability
+from ..metrics import Reliability, RiskCoverage
 from ..model import Predictor, label_asked, largest_states, transition_weights
 from ..optimizers import Iteration
 
@@ -62,6 +62,15 @@ def reliability(judged: Reliability, *, ax: Axes | None = None) -> Axes:
     axes.plot(judged.confidence, judged.accuracy, "o", color="C0")
     axes.plot([0.0, 1.0], [0.0, 1.0], "--", color="gray")
     axes.set(xlabel="probability", ylabel="share that is right", xlim=(0.0, 1.0), ylim=(0.0, 1.0))
+    return axes
+
+
+def risk_coverage(curve: RiskCoverage, *, ax: Axes | None = None) -> Axes:
+    """The share of wrong ones among the surest predictions (risk), by their share of all predictions (coverage)."""
+    axes, size = ax or pyplot.subplots()[1], max(1, len(curve.risks))
+    axes.plot(np.arange(1, len(curve.risks) + 1) / size, curve.risks)
+    axes.set(xlabel="coverage", ylabel="risk", xlim=(0.0, 1.0))
+    axes.set_ylim(bottom=0.0)
     return axes
 
 

@@ -71,6 +71,15 @@ def test_reliability_has_a_bar_a_bin(trained, ax):
     assert [bar.get_height() for bar in ax.patches] == pytest.approx(np.nan_to_num(judged.accuracy).tolist())
 
 
+def test_risk_is_drawn_over_coverage(trained, ax):
+    model, corpus = trained
+    curve = model.decisions.risk_coverage(corpus)["tokens(y)"]
+    assert plot.risk_coverage(curve, ax=ax) is ax
+    (line,) = ax.lines
+    assert line.get_ydata() == pytest.approx(curve.risks)
+    assert line.get_xdata() == pytest.approx(np.arange(1, 22) / 21)
+
+
 def test_learning_curves_are_those_of_the_record(trained, ax):
     model, _ = trained
     for stage in (None, "second"):
