@@ -34,8 +34,8 @@ from .reporting import ComparedCases, ComparedErrors, ComparedScore, Comparison,
 from .trained_model import TrainedModel
 
 KINDS = (
-    "accuracy", "oov_accuracy", "confusion", "joint_accuracy", "hamming_risk", "segments",
-    "sentence_accuracy", "zero_one_risk",
+    "accuracy", "oov_accuracy", "confusion", "by_state", "joint_accuracy", "hamming_risk", "segments", "by_type",
+    "events", "sov", "edit", "sentence_accuracy", "zero_one_risk",
 )  # fmt: skip
 
 

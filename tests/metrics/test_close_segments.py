@@ -10,6 +10,8 @@ from hypothesis import given, settings, strategies as st
 
 from dcrfdsl.foundation.errors.diagnostics import DcrfError
 from dcrfdsl.metrics import MISSING, Evaluation, SentenceCounts, measure, sentence_counts
+from dcrfdsl.metrics.metric_table import METRICS
+from dcrfdsl.model.comparison import KINDS
 from dcrfdsl.semantics.resolve.resolution import load_text
 
 BIO = ("O", "B-X", "I-X", "B-Y", "I-Y")
@@ -169,6 +171,11 @@ def test_counts_of_sentences_give_the_score():
             assert counts[stem].value == pytest.approx(value)
             assert len(counts[stem].counts) == 3
     assert {"events(y, overlap = 0.5)", "events(y, overlap = 0.5).H", "sov(y)", "edit(y)"} <= set(counts)
+
+
+def test_models_are_compared_by_every_metric_of_sentences():
+    kinds = {name for name, metric in METRICS.items() if metric.sentences is not None}
+    assert kinds == set(KINDS)
 
 
 @pytest.mark.parametrize(("words", "expected"), [
