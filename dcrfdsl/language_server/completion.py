@@ -14,7 +14,7 @@ from itertools import chain, pairwise, product
 from pathlib import Path
 from typing import TypeAlias
 
-from ..semantics import FORMATS, ReferenceEntry, SettingEntry
+from ..semantics import FORMATS, METRICS, ReferenceEntry, SettingEntry
 from ..syntax import SHAPES
 from . import cursor_context as cursor
 from .answers import Proposal
@@ -254,6 +254,8 @@ def _in_brackets(place: CursorPlace) -> Iterator[Proposal]:
     elif place.keyword == "evaluate":
         yield from of_names(place, "label")
         yield from of_words(("runs",) if call.argument and call.callee in ("segments", "by_type") else ())
+        metric = METRICS.get(call.callee) if call.argument else None
+        yield from of_words(f"{option} =" for option in metric.options) if metric else ()
     elif context.clause == "in":
         yield from of_names(place, "label", "latent variable") if call.callee == "states" else ()
     else:
@@ -264,13 +266,13 @@ def _in_brackets(place: CursorPlace) -> Iterator[Proposal]:
             if any("lexicon" in one.name for one in of_call) and call.argument:
                 yield from of_names(place, "lexicon")
         else:
-            yield from of_settings(one for one in of_call if one.name not in ("labels", "pieces", "columns"))
+            yield from of_settings(one for one in of_call if one.name not in ("label", "labels", "pieces", "columns"))
             yield from _named_by(place, of_call)
 
 
 def _named_by(place: CursorPlace, settings: Sequence[SettingEntry]) -> Iterator[Proposal]:
     """What the unnamed arguments of a method are the names of."""
-    kinds = {"labels": ("label",), "columns": ("column", "label"), "pieces": ("piece",)}
+    kinds = {"label": ("label",), "labels": ("label",), "columns": ("column", "label"), "pieces": ("piece",)}
     for setting in settings:
         yield from of_names(place, *kinds.get(setting.name, ()))
         if setting.name == "criteria":

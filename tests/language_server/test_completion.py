@@ -68,6 +68,8 @@ EXACT = {
     "piece one over ▌": ["chunk"],
     "piece one over chunk: ▌": ["here", "locked"],
     "evaluate segments(▌": ["chunk"],
+    "decode fscore(▌": ["chunk", "gamma", "overall"],
+    "evaluate events(chunk, ▌": ["chunk", "overlap =", "tolerance ="],
     "let a = 3 tune ▌": ["log", "linear", "among"],
     "data conll(word: ▌": ["text", "float", "int", "bag", "weighted_bag", "vector", "scores"],
     "data jsonl(logits: scores(▌": ["chunk"],
