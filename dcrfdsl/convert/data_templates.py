@@ -141,7 +141,9 @@ def portrait_of(files: Sequence[str], data: DataSpec | None, asked: Sequence[str
         data = data.model_copy(update={"options": options, "columns": others})
         return portrait_of(files, data, asked)._replace(reason=reason)
     texts = [name for name, look in seen.items() if look.texts and not look.is_number]
-    words = next(iter([*(name for name in texts if name.lower() in FORM_NAMES), *texts[:-1]]), None)
+    plain = [name for name in texts if not LABEL_NAMES.fullmatch(name) and not seen[name].scheme]
+    plain = plain if len(plain) < len(texts) else plain[:-1]
+    words = next(iter([*(name for name in texts if name.lower() in FORM_NAMES), *plain]), None)
     labels, why = _labels(files[0], seen, asked, words)
     if data.format == "conllu":  # the rest is annotated like the label, and a text to be tagged lacks it
         seen = {name: look for name, look in seen.items() if name == words or name in labels}
@@ -320,7 +322,8 @@ def _declared(portrait: Portrait) -> Iterator[str]:
         yield f"#   {name}: {count}{said}{'; not used' if role in UNUSED else ''}\n"
     yield f"{statement_text(portrait.data)}\n\n"
     for name, look in ((name, portrait.looks[name]) for name in portrait.labels):
-        options = [f'missing = "{text}"' for text in look.texts if text not in look.states]
+        kinds = ABSENT if look.scheme or look.by_sentence else ("",)  # `_` may be a state, as in treebanks
+        options = [f'missing = "{text}"' for text in look.texts if text in kinds]
         said, domain = f"has {len(look.states):,} states in the data", ""
         if look.by_sentence:
             said, domain = "is told once a sentence", " for sentence"

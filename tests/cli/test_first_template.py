@@ -57,6 +57,10 @@ SEEN: Sequence[tuple[str, str, Sequence[str]]] = (
      ['data csv(temp: float, y, separator = ";", sentence = "id", decimal = ",")']),
     ("talk.csv", rows("talk,speaker,text,act", 60, "t{s},{y},hello {x},{y}"),
      ['data csv(speaker, text, act, sentence = "talk")', "    where speaker[i] = speaker[j]"]),
+    ("label_first.csv", "label,first\n" + 4 * "B-X,the\nO,dog\n\nO,a\n\n",
+     ['data csv(label, first_2 = column("first"))', "label label in bio",
+      "    lower(first_2) # first_2: the word itself"]),
+    ("states.csv", "word,tag\n" + 4 * "the,D\ndog,_\n\na,N\n\n", ["label tag"]),
     ("documents.csv", "doc,word,tag\n" + "".join(f"d{n // 3},Ann,B-X\nd{n // 3},saw,O\n\n" for n in range(9)),
      ["data csv(word, tag)"]),
 )  # fmt: skip
