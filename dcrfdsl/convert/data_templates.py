@@ -100,7 +100,7 @@ def _marked(looks: Sequence[Look]) -> list[Look]:
 # which columns are labels, of those with 2 to `MOST_STATES` states, and why
 LABELS: Sequence[tuple[Callable[[Sequence[Look]], Sequence[Look]], str]] = (
     (lambda looks: [one for one in looks if one.column.source == "spans"], "the spans of the texts"),
-    (_marked, "marks segments, or is told once a sentence behind a column that does"),
+    (_marked, "its values look like labels"),
     (lambda looks: [one for one in looks if one.column.source in ("upos", "xpos", "deprel")][:1], "treebanks have it"),
     (lambda looks: [one for one in looks if LABEL_NAMES.fullmatch(one.column.name)][-1:], "its name or place says so"),
     (lambda looks: [one for one in looks if one.frequent][-1:], "the last column of a few kinds"),

@@ -34,11 +34,17 @@ def make_pipeline(model: str | Path) -> Language:
 
 
 def entities(doc: Doc) -> list[dict[str, Any]]:
-    """The entities of a document: label, characters and probability of each."""
+    """The entities of a document: label, characters and probability of each.
+
+    accepted: whether an entity can be taken unseen; null where its type has no operating point.
+    """
     return [
-        {"label": e.label_, "text": e.text, "start": e.start_char, "end": e.end_char, "confidence": e._.confidence}
+        {
+            "label": e.label_, "text": e.text, "start": e.start_char, "end": e.end_char,
+            "confidence": e._.confidence, "accepted": e._.accepted,
+        }
         for e in doc.ents
-    ]
+    ]  # fmt: skip
 
 
 def make_app(nlp: Language) -> Starlette:

@@ -47,6 +47,20 @@ def test_entities_are_those_of_the_model(client: Any, model: TrainedModel) -> No
     assert [one["confidence"] for one in found[0]] == pytest.approx([one.probability for one in expected])
     for text, of_text in zip(texts, found, strict=True):
         assert [one["text"] for one in of_text] == [text[one["start"] : one["end"]] for one in of_text]
+        assert {one["accepted"] for one in of_text} <= {None}
+
+
+def test_entities_say_whether_they_can_be_taken_unseen(model: TrainedModel, tmp_path: Path) -> None:
+    """One type has an operating point, which its sentences reach and a probability below does not."""
+    corpus = read_corpus(ROOT / "examples/address/address.txt", model.spec.data)
+    pointed = model.decisions.with_points(corpus, precision={"TOWN": 0.9})
+    pointed.save(file := tmp_path / "pointed.model")
+    (least,) = (one.least for one in pointed.decisions.points)
+    with testclient.TestClient(service.make_app(service.make_pipeline(file))) as client:
+        (found,) = client.post("/annotate", json={"texts": ["9 Bath Lane, Oxford"]}).json()["entities"]
+    accepted = {one["label"]: one["accepted"] for one in found}
+    assert accepted == {one["label"]: one["confidence"] >= least if one["label"] == "TOWN" else None for one in found}
+    assert accepted["TOWN"] is not None
 
 
 @pytest.mark.parametrize(

@@ -218,3 +218,17 @@ def test_no_predicted_segment_is_nothing_to_judge() -> None:
     corpus = dcrfdsl.corpus_from_rows([[("rose", "O")]], model.spec.data)
     assert model.annotate("rose") == []
     assert model.calibration.reliability(corpus, of="segments").total == 0
+
+
+def test_spans_say_whether_they_can_be_taken_unseen() -> None:
+    """By the operating point of their type in their label; other types have none, and another decoder's spans too."""
+    model, text = trained(NESTED), "Anna left England."
+    (chunk,) = stream_corpus(io.BytesIO("".join(f"{json.dumps(one)}\n" for one in TRAIN).encode()), model.spec.data)
+    pointed = model.decisions.with_points(chunk.corpus, precision={"outer.PER": 0.9})
+    (point,) = pointed.decisions.points
+    found = pointed.annotate(text)
+    assert {one.type for one in found} == {"PER", "LOC"}
+    for one in found:
+        assert one.accepted == (one.probability >= point.least if one.type == "PER" else None)
+    assert {one.accepted for one in model.annotate(text)} == {None}
+    assert {one.accepted for one in pointed.annotate(text, decode="marginal")} == {None}
