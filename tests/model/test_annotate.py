@@ -81,7 +81,7 @@ def test_probabilities_are_those_of_all_labellings(text: str) -> None:
     for first, last, kind in segments(best):
         share = sum(share for labelling, share in shares.items() if (first, last, kind) in segments(labelling)) / total
         start, end = tokens[first][0], tokens[last][1]
-        expected.append((kind, text[start:end], start, end, pytest.approx(share, abs=1e-9), "outer"))
+        expected.append((kind, text[start:end], start, end, pytest.approx(share, abs=1e-9), "outer", None))
     assert [tuple(one) for one in found] == expected
 
 
