@@ -9,24 +9,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 from helpers import EXAMPLES, SHARED
-from hidden_cases import HIDDEN
 from model_cases import trained
 from scipy.stats import betabinom, kstest
 from template_cases import CASES, Case, sentences
-from test_confidences import SEGMENTED, probabilities
+from test_confidences import MODELS, SEGMENTED, probabilities
 
 from dcrfdsl import DcrfError, fit, load, load_template, read_corpus
 from dcrfdsl.inference import Workers
 from dcrfdsl.metrics.selection import conformal_bound
 
 COVER = 0.6
-MODELS = {
-    "segments": CASES["segments"],
-    "two layers": SEGMENTED,
-    "skip chain": CASES["skip chain"],
-    "latent": HIDDEN["latent"],
-    "hard constraints": CASES["a constraint across cliques"],
-}
 
 
 def spans(texts: list[str]) -> list[tuple[int, int, str]]:
