@@ -114,20 +114,31 @@ def lock(descriptor: int, *, wait: bool = False) -> None:
 # places for caches ----------------------------------------------------------------------------------------------------
 
 
-def keeping_places(package: Path) -> Iterator[Path]:
-    """Folders to try, the best first: beside the modules of a package, the user's cache, a temporary folder.
+def keeping_places() -> Iterator[Path]:
+    """Folders of this user alone for what is kept between processes, the best first: the user's cache, a temporary one.
 
-    They need not exist or be writable, except the last one, which is created on request.
+    Each is made when it is asked for, for this user alone. Their files are executed: a folder that other users may
+    write to, or that belongs to one, is left out. What is read-only is not.
     """
-    yield package / "__pycache__"
-    home = os.path.expanduser("~") if os.environ.get("HOME", "~") else ""  # stays "~" for a user without a home
-    if cache_home := os.environ.get("XDG_CACHE_HOME"):
-        yield Path(cache_home) / "dcrfdsl"
-    elif os.path.isdir(home):
-        yield Path(home) / ".cache" / "dcrfdsl"
-    temporary = _temporary_place()
-    if temporary is not None:
+    if (home := _cache_home()) is not None and _is_own(home / "dcrfdsl", shared=False):
+        yield home / "dcrfdsl"
+    user = f"-{os.getuid()}" if hasattr(os, "getuid") else ""  # on Windows the folder is the user's own
+    temporary = Path(tempfile.gettempdir()) / f"dcrfdsl{user}"
+    if _is_own(temporary, shared=True):
         yield temporary
+
+
+def _cache_home() -> Path | None:
+    """Where the system keeps caches of this user; None for a user without a home."""
+    if os.path.isabs(given := os.environ.get("XDG_CACHE_HOME", "")):
+        return Path(given)
+    if sys.platform == "win32":
+        local = os.environ.get("LOCALAPPDATA")
+        return Path(local) if local else None
+    home = os.path.expanduser("~") if os.environ.get("HOME", "~") else ""  # stays "~" for a user without a home
+    if not os.path.isdir(home):
+        return None
+    return Path(home, "Library", "Caches") if sys.platform == "darwin" else Path(home, ".cache")
 
 
 def is_writable(folder: Path) -> bool:
@@ -139,15 +150,20 @@ def is_writable(folder: Path) -> bool:
     return os.access(folder, os.W_OK | os.X_OK)
 
 
-def _temporary_place() -> Path | None:
-    """A folder that only this user can write to, because its files are executed; None if there is none."""
-    if not hasattr(os, "getuid"):  # on Windows a user has a temporary folder of their own
-        return Path(tempfile.gettempdir()) / "dcrfdsl"
+def _is_own(folder: Path, *, shared: bool) -> bool:
+    """Whether a folder is there, made now if need be, and nobody but this user and the system's can write to it.
+
+    shared: whether others may make files beside it. Then it must not be a link, which anybody could have laid, nor may
+    a group write to it. In a home groups are the user's own affair; often the user is the only member.
+    """
     try:
-        folder = Path(tempfile.gettempdir()) / f"dcrfdsl-{os.getuid()}"
+        if not shared:
+            folder.parent.mkdir(parents=True, exist_ok=True)
         folder.mkdir(mode=0o700, exist_ok=True)
-        status = folder.lstat()
+        status = folder.lstat() if shared else folder.stat()
     except OSError:
-        return None
-    is_own = stat.S_ISDIR(status.st_mode) and status.st_uid == os.getuid() and not status.st_mode & 0o022
-    return folder if is_own else None
+        return False
+    if not hasattr(os, "getuid"):
+        return True
+    others = stat.S_IWOTH | (stat.S_IWGRP if shared else 0)
+    return stat.S_ISDIR(status.st_mode) and status.st_uid in (0, os.getuid()) and not status.st_mode & others

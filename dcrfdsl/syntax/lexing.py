@@ -6,6 +6,7 @@ Not here: the grammar itself (`grammar/dcrf.lark`), errors, the tree.
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Iterator
 from functools import cache
@@ -36,8 +37,9 @@ def parser() -> Lark:
     Lark compares the fingerprint of the grammar, of its options and of its version, and rebuilds the parser if they
     differ or if the file cannot be read or written.
     """
-    kept = str(cache_path("parser"))
-    return Lark(grammar_text(), parser="lalr", postlex=LayoutFilter(), propagate_positions=True, cache=kept)
+    text = grammar_text()
+    kept = str(cache_path(f"parser-{hashlib.sha256(text.encode()).hexdigest()[:8]}"))  # beside those of other versions
+    return Lark(text, parser="lalr", postlex=LayoutFilter(), propagate_positions=True, cache=kept)
 
 
 @cache

@@ -24,6 +24,5 @@ def resource_path(*parts: str) -> Path:
 
 def cache_path(stem: str) -> Path:
     """A cache file for this version of Python; nothing is cached if no folder is writable."""
-    here = Path(__file__).parent
-    folder = next((place for place in keeping_places(here) if is_writable(place)), here)
+    folder = next(filter(is_writable, keeping_places()), Path(__file__).parent)
     return folder / f"{stem}.{sys.implementation.cache_tag}.cache"

@@ -57,7 +57,7 @@ def tree(tmp_path: Path) -> Path:
 
 
 def start(code: str, tree: Path, **environment: str) -> subprocess.Popen[str]:
-    """A process that finds the package in `tree` and, unless told otherwise, no home and no cache but beside it."""
+    """A process that finds the package in `tree`; by default it has no home, and `tree` for temporary files."""
     own = {"PATH": os.environ["PATH"], "PYTHONPATH": str(tree), "PYTHONDONTWRITEBYTECODE": "1", "HOME": "/nowhere"}
     own |= {"TMPDIR": str(tree), **environment}
     pipe = subprocess.PIPE
@@ -235,6 +235,7 @@ PLACES = {  # environment, where `{}` is the tree; the folder where it is kept, 
     "an empty home": ({"HOME": ""}, "dcrfdsl-{}"),
     "a home that is a file": ({"HOME": "{}/blocked"}, "dcrfdsl-{}"),
     "a cache that is a file": ({"HOME": "{}/home", "XDG_CACHE_HOME": "{}/blocked"}, "dcrfdsl-{}"),
+    "a cache by a relative path": ({"HOME": "{}/home", "XDG_CACHE_HOME": "xdg"}, "home/.cache/dcrfdsl"),
     "a given cache that is a file": ({"NUMBA_CACHE_DIR": "{}/blocked", "HOME": "{}/home"}, "home/.cache/dcrfdsl"),
     "a given cache": ({"NUMBA_CACHE_DIR": "{}/given/deep"}, "given/deep"),
     "nothing": ({"TMPDIR": "{}/blocked"}, None),
@@ -244,7 +245,6 @@ PLACES = {  # environment, where `{}` is the tree; the folder where it is kept, 
 @pytest.mark.long
 @pytest.mark.parametrize(("environment", "place"), PLACES.values(), ids=PLACES)
 def test_there_is_a_place_for_every_environment(environment: dict[str, str], place: str | None, tree: Path) -> None:
-    blocked(tree / "dcrfdsl" / "kernels" / "__pycache__")
     blocked(tree / "blocked")
     (tree / "home").mkdir()
     code = COUNT + "import sys; sys.stdout.write(str(keeping.cache_directories().write))"
@@ -257,7 +257,6 @@ def test_there_is_a_place_for_every_environment(environment: dict[str, str], pla
 
 @pytest.mark.long
 def test_with_no_place_at_all_everything_is_compiled(tree: Path) -> None:
-    blocked(tree / "dcrfdsl" / "kernels" / "__pycache__")
     code = "import tempfile; tempfile.gettempdir = lambda: '/nowhere'" + SHOW
     assert run(code, tree) == ["4.0", "2"]
     assert not kept_in(tree)
@@ -283,7 +282,7 @@ def test_a_directory_that_cannot_be_written_to_is_read(tmp_path: Path, monkeypat
     name = f"dcrfdsl-kernels-{keeping.AT_START}"
     (first / name).mkdir(parents=True)
     monkeypatch.setattr(config, "CACHE_DIR", str(first))
-    monkeypatch.setattr(keeping, "keeping_places", lambda package: [second])
+    monkeypatch.setattr(keeping, "keeping_places", lambda: [second])
     monkeypatch.setattr(keeping, "is_writable", lambda folder: folder.parent != first and places.is_writable(folder))
     found = keeping.cache_directories.__wrapped__()
     assert found == ((first / name, second / name), second / name)
@@ -292,19 +291,69 @@ def test_a_directory_that_cannot_be_written_to_is_read(tmp_path: Path, monkeypat
 def test_a_folder_for_temporary_files_is_the_users_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is read from it is executed."""
     monkeypatch.setattr(places.tempfile, "gettempdir", lambda: str(tmp_path))
-    *_, own = places.keeping_places(tmp_path)
+    *_, own = places.keeping_places()
     assert own == tmp_path / f"dcrfdsl-{os.getuid()}"
     assert stat.S_IMODE(own.stat().st_mode) == 0o700
     own.chmod(0o777)
-    assert own not in list(places.keeping_places(tmp_path))
+    assert own not in list(places.keeping_places())
     own.rmdir()
     own.symlink_to(tmp_path)
-    assert own not in list(places.keeping_places(tmp_path))
+    assert own not in list(places.keeping_places())
+
+
+SYSTEMS = {  # platform, environment; the folder below the home
+    "linux": ("linux", {}, ".cache/dcrfdsl"),
+    "macOS": ("darwin", {}, "Library/Caches/dcrfdsl"),
+    "macOS, a given cache": ("darwin", {"XDG_CACHE_HOME": "{}/xdg"}, "xdg/dcrfdsl"),
+    "Windows": ("win32", {"LOCALAPPDATA": "{}/AppData/Local"}, "AppData/Local/dcrfdsl"),
+    "Windows without a profile": ("win32", {}, None),
+}
+
+
+@pytest.mark.parametrize(("platform", "environment", "place"), SYSTEMS.values(), ids=SYSTEMS)
+def test_caches_lie_where_the_system_has_them(
+    platform: str, environment: dict[str, str], place: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("XDG_CACHE_HOME", "LOCALAPPDATA"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in {"HOME": "{}", **environment}.items():
+        monkeypatch.setenv(name, value.format(tmp_path))
+    monkeypatch.setattr(places.tempfile, "gettempdir", lambda: str(tmp_path))
+    monkeypatch.setattr(places.sys, "platform", platform)
+    *homes, temporary = places.keeping_places()
+    monkeypatch.undo()
+    assert homes == ([tmp_path / place] if place else [])
+    assert temporary.parent == tmp_path
+
+
+@pytest.mark.parametrize(
+    ("mode", "is_taken"), {0o700: True, 0o755: True, 0o775: True, 0o777: False, 0o555: True}.items()
+)
+def test_a_cache_in_a_home_that_everybody_may_write_to_is_left(
+    mode: int, is_taken: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    own = next(places.keeping_places())
+    assert (own, stat.S_IMODE(own.stat().st_mode)) == (tmp_path / "dcrfdsl", 0o700)
+    own.chmod(mode)
+    assert (next(places.keeping_places()) == own) == is_taken
+
+
+def test_a_cache_of_another_user_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As with `sudo` that keeps the home: what another user wrote would be executed."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    own = next(places.keeping_places())
+    status = own.stat()
+    if status.st_uid == 0:
+        os.chown(own, 12345, -1)
+    monkeypatch.setattr(places.os, "getuid", lambda: 12346)
+    monkeypatch.setattr(places.tempfile, "gettempdir", lambda: str(tmp_path / "nowhere"))
+    assert own not in list(places.keeping_places())
 
 
 @pytest.mark.long
 def test_a_folder_for_temporary_files_is_made_only_where_it_is_needed(tree: Path) -> None:
-    run(COUNT + "keeping.cache_directories()", tree)
+    run(COUNT + "keeping.cache_directories()", tree, HOME=str(tree))
     assert not list(tree.glob("dcrfdsl-*"))
 
 
@@ -312,7 +361,6 @@ def test_the_parser_is_kept_where_a_user_has_no_home_directory(tmp_path: Path, m
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
     monkeypatch.setattr(places.os.path, "expanduser", lambda path: path)  # as for a user that the system does not know
     monkeypatch.setattr(places.tempfile, "gettempdir", lambda: str(tmp_path))
-    monkeypatch.setattr(resources, "__file__", str(blocked(tmp_path / "no") / "resources.py"))
     assert resources.cache_path("parser").parent == tmp_path / f"dcrfdsl-{os.getuid()}"
 
 

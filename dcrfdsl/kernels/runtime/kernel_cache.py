@@ -94,12 +94,12 @@ class CacheDirectories(NamedTuple):
 def cache_directories() -> CacheDirectories:
     """The directories of this version.
 
-    Candidates are `NUMBA_CACHE_DIR` if it is set, the folder beside the sources, the user's cache and a folder for
-    temporary files. The first writable one is written to; those before it are only read, if they exist.
+    Candidates are `NUMBA_CACHE_DIR` if it is set, the user's cache and a folder for temporary files. The first writable
+    one is written to; those before it are only read, if they exist.
     """
     configured = [Path(config.CACHE_DIR)] if config.CACHE_DIR else []
     read: list[Path] = []
-    for place in itertools.chain(configured, keeping_places(KERNELS)) if AT_START else ():
+    for place in itertools.chain(configured, keeping_places()) if AT_START else ():
         folder = place / f"dcrfdsl-kernels-{AT_START}"
         if _mark_used(folder):
             return CacheDirectories((*read, folder), folder)
