@@ -35,10 +35,10 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 from numba import njit
 from numba.core import config
-from numba.core.codegen import get_host_cpu_features
 
 from .kernel_cache import KernelCache
 from .linked_functions import LinkedCompiler
+from .numba_internals import get_host_cpu_features
 
 
 def _lanes(features: str) -> int:

@@ -35,13 +35,18 @@ import llvmlite
 import numba
 import numpy as np
 from numba.core import config
-from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
-from numba.core.environment import Environment, _rebuild_env
-from numba.core.runtime.nrt import rtsys
-from numba.core.serialize import dumps
 
 from ...foundation import is_writable, keeping_places
 from .linked_functions import restored
+from .numba_internals import (
+    CompileResultCacheImpl,
+    Environment,
+    FunctionCache,
+    _CacheLocator,
+    _rebuild_env,
+    dumps,
+    rtsys,
+)
 
 KERNELS = Path(__file__).parents[1]
 NAME = re.compile(r"dcrfdsl-kernels-[0-9a-f]{16}(-old-[0-9a-f]{8})?")

@@ -14,11 +14,16 @@ import ctypes
 from typing import Any
 
 from llvmlite.binding import parse_bitcode
-from numba._dynfunc import make_function
-from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import CompilerBase, CompileResult, DefaultPassBuilder
-from numba.core.compiler_machinery import register_pass
-from numba.core.typed_passes import NativeLowering
+
+from .numba_internals import (
+    CompilerBase,
+    CompileResult,
+    DefaultPassBuilder,
+    JITCodeLibrary,
+    NativeLowering,
+    make_function,
+    register_pass,
+)
 
 # What Python meets when it calls such a function by mistake: a SystemError, and not a jump to nowhere.
 _REFUSAL = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)(lambda *_: None)
