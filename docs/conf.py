@@ -25,6 +25,8 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.napoleon",
     "sphinx_copybutton",
+    "contents",
+    "file_captions",
     "inline_code",
     "mathml",
     "outside_links",

@@ -104,8 +104,7 @@ def generated_pages() -> Iterator[tuple[str, str]]:
         "`note[NAME]`. "
         f"`dcrfdsl explain NAME` prints the same.\n\n{listed}\n"
     )
-    toctree = "\n".join(entry.name for entry in messages)
-    yield "reference/messages/index.md", f"{index}\n```{{toctree}}\n:hidden:\n\n{toctree}\n```\n"
+    yield "reference/messages/index.md", index
     for entry in messages:
         yield f"reference/messages/{entry.name}.md", _message(entry)
 
@@ -165,8 +164,9 @@ def _cell(text: str) -> str:
 
 
 def _message(entry: ReferenceEntry) -> str:
-    parts = [f"# `{entry.name}`", entry.summary, entry.text, *_example(entry.name)]
-    return "\n\n".join(parts) + "\n"
+    """Its page stands in no tree: three hundred lines in the sidebar of every page took most of the time of a build."""
+    parts = [f"# `{entry.name}`", entry.summary, entry.text, *_example(entry.name), "[All messages](index.md)"]
+    return "---\norphan: true\n---\n\n" + "\n\n".join(parts) + "\n"
 
 
 def _example(slug: str) -> Iterator[str]:

@@ -17,7 +17,7 @@ def test_every_method_page_has_four_sections(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     equations, _, results = text.partition("\n## Results beside the paper's\n")
     assert "\n## Equations and template lines\n" in equations and equations.count("$$") >= 2
-    assert "```{code-block} dcrf" in equations
+    assert "```dcrf" in equations
     assert re.search(r"^\| .*\bpaper\b", results, re.MULTILINE)
 
 

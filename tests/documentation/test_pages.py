@@ -32,9 +32,9 @@ def test_a_page_prints_what_it_shows(path: Path, tmp_path: Path) -> None:
 
 PAGE = """
 <!-- in: examples/address -->
-```{code-block} dcrf
-:caption: a.dcrf
+**`a.dcrf`**
 
+```dcrf
 dcrf 1
 ```
 ```python

@@ -22,7 +22,7 @@ class Model:
 
 @pytest.fixture(scope="module")
 def port() -> Iterator[int]:
-    code = re.search(r":caption: serve\.py\n(.*?)\n```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    code = re.search(r"\*\*`serve\.py`\*\*\n\n```python\n(.*?)\n```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
     assert code is not None
     names: dict[str, Any] = {"__name__": "serve"}
     exec(code[1], names)

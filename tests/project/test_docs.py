@@ -32,7 +32,7 @@ GENERATED = (
     "reference/messages",
 )  # fmt: skip
 ROOMS = sorted(path.parent for path in PACKAGE.rglob("__init__.py") if path.parent != PACKAGE)
-BLOCK = re.compile(r"^```(?:\{code-block\} )?(\S*)[ ]*\n(?::\w+:[^\n]*\n)*\n?(.*?)^```$", re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(r"^```(\S*)[^\n]*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 
 

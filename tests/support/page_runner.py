@@ -2,7 +2,7 @@
 
 A page is Markdown. In a folder of its own, from top to bottom:
 
-* a code block with a `:caption:` is written to the file of that name (`{code-block} dcrf` with `:caption: ner.dcrf`);
+* a code block right below a line of bold code, such as **`ner.dcrf`**, is written to the file of that name;
 * in a block `console`, each line after `$ ` is a command for bash, and the lines below it are all that it prints;
 * a block `python` runs, with the names of the blocks above it; a block `text` right after it is all that it prints.
 
@@ -35,8 +35,8 @@ from typing import IO, TextIO
 from page_client import ask, exit_code
 
 ANY = "…"
-FENCE = re.compile(r"^(`{3,})(\S*)[ \t]*(\S*)[ \t]*\n(.*?)^\1[ \t]*$", re.MULTILINE | re.DOTALL)
-OPTION = re.compile(r"^:(\w+):[ \t]*(.*)\n", re.MULTILINE)
+FENCE = re.compile(r"^(`{3,})(\S*)[^\n]*\n(.*?)^\1[ \t]*$", re.MULTILINE | re.DOTALL)
+NAME = re.compile(r"(?:^|\n)\*\*`([^`\n]+)`\*\*$")
 COMMENT = re.compile(r"<!-- *(\w+)(?:: *(.*?))? *-->")
 SERVER, CLIENT = (Path(__file__).with_name(f"page_{side}.py") for side in ("server", "client"))
 PLAIN = re.compile(r"dcrfdsl [\w\s./=,:+\-\"'()\[\]]*")  # a command that needs no shell
@@ -64,19 +64,12 @@ def steps_of(page: str) -> list[Step]:
     steps: list[Step] = []
     end = 0
     for fence in FENCE.finditer(page):
-        _, language, argument, body = fence.groups()
+        _, language, body = fence.groups()
         between, end = page[end : fence.start()].strip(), fence.end()
         line = page.count("\n", 0, fence.start()) + 1
         fails = comment_of(between.rpartition("\n")[2], "fails") is not None
-        options: dict[str, str] = {}
-        if language == "{code-block}":
-            language = argument
-            while option := OPTION.match(body):
-                options[option[1]] = option[2]
-                body = body[option.end() :]
-            body = body.lstrip("\n") if options else body
-        if "caption" in options:
-            steps.append(Step("file", body, line, name=options["caption"].strip("`")))
+        if name := NAME.search(between):
+            steps.append(Step("file", body, line, name=name[1]))
         elif language in ("console", "python"):
             steps.append(Step(language, body, line, fails=fails))
         elif language == "text" and not between and steps and steps[-1].kind == "python" and steps[-1].shown is None:

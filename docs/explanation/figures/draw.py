@@ -17,7 +17,7 @@ from xml.etree import ElementTree
 
 HERE = Path(__file__).resolve().parent
 PAGES, STATIC = HERE.parent, HERE.parent.parent / "_static"
-FILE = re.compile(r"^```\{code-block\} \w+\n:caption: (\S+)\n\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+FILE = re.compile(r"^\*\*`(\S+)`\*\*\n\n```\w+\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 # Page, template, data and further options; the picture has the name of the entry.
 GRAPHS: dict[str, tuple[str, ...]] = {
     "chain": ("clique-index", "chain.dcrf", "dog.txt"),
