@@ -1,8 +1,9 @@
-"""The tree of pages, made of the lists that readers see. A page source has no directive for it, so it reads as Markdown.
+"""The tree of pages, made of the lists that readers see: a page source has no directive for it, and reads as Markdown.
 
 A comment `<!-- contents -->` in a page puts the pages that its list items begin with, `* [Title](page.md): …` or
 `1. [Title](page.md)`, below it in the tree, in that order. `<!-- contents: groups -->` does so by sections: each
-section of the page becomes a page of its own, `groups/NAME.md`, with the pages of its list below it. So the sidebar
+section of the page becomes a page of its own, `groups/NAME.md`, with the pages of its list below it; those of a list above the comment stand before
+the groups. So the sidebar
 has groups that unfold, and the list of all pages stands in one file. The pages of groups are not kept in the
 repository. Not here: the pages of the reference that are made (`reference_pages`).
 """
@@ -12,13 +13,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from sphinx.application import Sphinx
+if TYPE_CHECKING:
+    from docutils import nodes
+    from sphinx.application import Sphinx
 
 COMMENT = re.compile(r"^<!-- contents(: groups)? -->$", re.MULTILINE)
 ITEM = re.compile(r"^(?:\*|\d+\.) \[[^\]]+\]\((?!(?:\.\./)+[\w-]+/)([^)#\s]+)\.md\)", re.MULTILINE)
 SECTION = re.compile(r"^## (.+)\n((?:(?!## ).*\n?)*)", re.MULTILINE)
+_TREES: dict[tuple[object, ...], str] = {}
 LINK = re.compile(r"\]\((?!\w+:)([^)\s]+)\)")
 
 
@@ -27,8 +31,7 @@ def with_contents(text: str) -> str:
     found = COMMENT.search(text)
     if found is None:
         return text
-    first, names = text[: SECTION.search(text).start()] if found[1] else text, []
-    names = ITEM.findall(first)
+    names = ITEM.findall(text[: found.start()] if found[1] else text)
     if found[1]:
         names += [f"groups/{name}" for name, _ in group_pages(text)]
     tree = "\n".join(names)
@@ -62,7 +65,25 @@ def _rewrite(app: Sphinx, document: str, source: list[str]) -> None:
     source[0] = with_contents(source[0])
 
 
+def _share(app: Sphinx, page: str, template: str, context: dict[str, Any], document: nodes.document | None) -> None:
+    """Pages outside the tree, as those of messages, see it the same way in each folder: it is made once for them.
+
+    For each page anew it would take half of the time of a build.
+    """
+    if "orphan" in app.env.metadata.get(page, {}) and "toctree" in context:
+        make, folder = context["toctree"], page.rpartition("/")[0]
+
+        def tree(**how: Any) -> str:
+            key = (folder, *sorted(how.items()))
+            if key not in _TREES:
+                _TREES[key] = make(**how)
+            return _TREES[key]
+
+        context["toctree"] = tree
+
+
 def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("config-inited", lambda app, config: _write(app))
     app.connect("source-read", _rewrite)
+    app.connect("html-page-context", _share, priority=400)  # before the theme asks for the tree
     return {"parallel_read_safe": True, "parallel_write_safe": True}
