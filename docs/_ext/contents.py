@@ -2,10 +2,10 @@
 
 A comment `<!-- contents -->` in a page puts the pages that its list items begin with, `* [Title](page.md): …` or
 `1. [Title](page.md)`, below it in the tree, in that order. `<!-- contents: groups -->` does so by sections: each
-section of the page becomes a page of its own, `groups/NAME.md`, with the pages of its list below it; those of a list above the comment stand before
-the groups. So the sidebar
-has groups that unfold, and the list of all pages stands in one file. The pages of groups are not kept in the
-repository. Not here: the pages of the reference that are made (`reference_pages`).
+section of the page becomes a page of its own, `groups/NAME.md`, with the pages of its list below it; those of a list
+above the comment stand before the groups. So the sidebar has groups that unfold, and all pages stand in one list.
+The pages of groups are not kept in the repository. Not here: the pages of the reference that are made
+(`reference_pages`).
 """
 
 from __future__ import annotations
