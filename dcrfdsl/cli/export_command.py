@@ -1,4 +1,4 @@
-"""`dcrfdsl export`: a model as a program of its own, as a smaller model file, or as the file of another tool.
+"""`dcrfdsl export`: a model as a program of its own or a page, as a smaller model file, or as the file of another tool.
 
 Not here: what is written (`export`), how a lighter model is scored (`metrics`).
 """
@@ -25,11 +25,12 @@ class ExportOptions:
     model: Annotated[str, Argument("MODEL", help="Model file.")]
     output: Annotated[
         str,
-        Option("-o", "--output", metavar="FILE", help="File to write: tagger.py or a folder for it; a model file."),
+        Option("-o", "--output", metavar="FILE", help="File to write: tagger.py, .mjs or .html; a model file."),
     ]
     format: Annotated[
-        str, Option("--format", metavar="FORMAT", help="python (needs numpy alone), model or crfsuite.")
-    ] = "python"
+        str | None,
+        Option("--format", metavar="FORMAT", help="python, javascript or page, by the suffix of -o; model; crfsuite."),
+    ] = None
     bits: Annotated[int, Option("--bits", metavar="N", help="Bits of a weight: 64, 32 or 16.")] = 64
     prune: Annotated[
         str | None,
@@ -47,8 +48,9 @@ def export(options: ExportOptions) -> None:
     """Write a model as a program of its own, or as a smaller model.
 
     One readable Python file and one .npz beside it, which need numpy alone: `python tagger.py < data.txt` prints what
-    `dcrfdsl tag` prints, and `from tagger import Tagger` tags from Python. Its probabilities are the same too. The
-    model needs exact inference and built-in features; anything else is refused.
+    `dcrfdsl tag` prints, and `from tagger import Tagger` tags from Python. Its probabilities are the same too. With
+    `-o tagger.mjs` it is one module of JavaScript, for Node, Deno and browsers; with `-o tagger.html` one page in which
+    a text can be typed. The model needs exact inference and built-in features; anything else is refused.
 
     `--format model` writes a model file again, for `dcrfdsl tag`: any model will do. One with functions of yours needs
     `--features` here as everywhere.
@@ -59,25 +61,37 @@ def export(options: ExportOptions) -> None:
     \b
     Example:
       dcrfdsl export chunk.model -o tagger.py
+      dcrfdsl export chunk.model -o tagger.mjs
       dcrfdsl export chunk.model -o tagger.py --bits 16 --prune 30% --dev dev.txt
       dcrfdsl export chunk.model -o small.model --format model --bits 16
       dcrfdsl export chunk.model -o chunk.crfsuite --format crfsuite
     """
-    if options.format not in FORMATS:
-        raise click.BadParameter(f"`{options.format}` is no format to write; the formats are {', '.join(FORMATS)}")
-    _refuse_clashes(options)
-    FORMATS[options.format](options, Talk(options.quiet))
+    by_suffix = SUFFIXES.get(Path(options.output).suffix, "python")
+    name = options.format or by_suffix
+    if name not in FORMATS:
+        raise click.BadParameter(f"`{name}` is no format to write; the formats are {', '.join(FORMATS)}")
+    if name in PROGRAMS and name != by_suffix:
+        wanted = next((suffix for suffix, one in SUFFIXES.items() if one == name), ".py")
+        raise click.BadParameter(f"`--format {name}` writes a file whose name ends in `{wanted}`")
+    _refuse_clashes(options, name)
+    FORMATS[name](options, Talk(options.quiet))
 
 
-def _refuse_clashes(options: ExportOptions) -> None:
+SUFFIXES = {".mjs": "javascript", ".html": "page"}
+PROGRAMS = ("python", *SUFFIXES.values())
+
+
+def _refuse_clashes(options: ExportOptions, name: str) -> None:
     """Raises `DcrfError` for outputs that are inputs. A model may be written again in its own place."""
     if options.output == "-":
         raise click.BadParameter(DASH, param_hint="-o")
     inputs = [options.dev, *(options.features or ())]
-    if options.format != "model":
+    if name != "model":
         inputs.append(options.model)
     outputs = [Output("-o", options.output)]
-    if options.format == "python":
+    if name == "javascript":
+        outputs.append(Output("-o", Path(options.output).with_suffix(".d.mts"), beside=True))
+    if name == "python":
         target = Path(options.output)  # of a folder, `export_tagger` writes `tagger.py` in it
         program = target / "tagger.py" if target.is_dir() or not target.suffix else target
         outputs = [Output("-o", program), Output("-o", program.with_suffix(".npz"), beside=True)]
@@ -103,21 +117,21 @@ OWN = "its features call functions of yours"
 # a program of its own -----------------------------------------------------------------------------------------------
 
 
-def _python(options: ExportOptions, talk: Talk) -> None:
+def _tagger(options: ExportOptions, talk: Talk) -> None:
     threshold, share = _limits(options)
     model = _loaded(options)
     scored = _scored(options, model, talk)
     written = export_room.export_tagger(model, options.output, bits=options.bits, threshold=threshold, share=share)
     for pattern in written.slow:
-        talk(f"note: `/{pattern}/` repeats a repetition: on long words Python may take long to match it")
+        talk(f"note: `/{pattern}/` repeats a repetition: on long words the program may take long to match it")
     if not options.as_json:
         kind = model.spec.data.format if model.spec.data is not None else None
-        if kind not in (None, *export_room.FORMATS):
+        if kind not in (None, *export_room.FORMATS) and written.program.suffix != ".html":
             read = " and ".join(f"`{name}`" for name in export_room.FORMATS)
             talk(f"note: from a shell the program reads {read}, not `{kind}`: give it JSON lines and `--jsonl`")
-        sizes = [f"{path} ({file_size(path)})" for path in (written.program, written.arrays)]
+        sizes = [f"{path} ({file_size(path)})" for path in written.files]
         talk(f"wrote {' and '.join(sizes)}")
-    _tell_costs(options, model, scored(written.model), written.num_weights, [written.program, written.arrays])
+    _tell_costs(options, model, scored(written.model), written.num_weights, [*written.files, written.arrays])
 
 
 # a smaller model file -----------------------------------------------------------------------------------------------
@@ -170,7 +184,7 @@ def _tell_costs(
     sizes = Path(options.model).stat().st_size, files[-1].stat().st_size
     if options.as_json:
         record = {
-            "files": list(map(str, files)), "bytes": {"before": sizes[0], "after": sizes[1]},
+            "files": list(dict.fromkeys(map(str, files))), "bytes": {"before": sizes[0], "after": sizes[1]},
             "weights": {
                 when: count + model.parameters.num_bias
                 for when, count in (("before", _feature_weights(model)), ("after", kept))
@@ -218,12 +232,12 @@ def _crfsuite(options: ExportOptions, talk: Talk) -> None:
     }  # fmt: skip
     for name, (given, reason) in idle.items():
         if given:
-            refuse("idle-option", f"`{name}` is for `--format python` and `model`: {reason}")
+            refuse("idle-option", f"`{name}` is for programs and `--format model`: {reason}")
     for remark in crfsuite.write_crfsuite_model(_loaded(options), options.output):
         talk(render(remark))
     talk(f"wrote {options.output}")
 
 
 FORMATS: Table[Callable[[ExportOptions, Talk], None]] = Table(
-    "format to export to", {"python": _python, "model": _model, "crfsuite": _crfsuite}
+    "format to export to", {**dict.fromkeys(PROGRAMS, _tagger), "model": _model, "crfsuite": _crfsuite}
 )

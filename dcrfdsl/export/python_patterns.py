@@ -1,8 +1,7 @@
 r"""Regular expressions of RE2 as patterns of Python's `re` that match the same texts.
 
 The two differ in what a class holds (`\w`, `\p{Lu}`, letters under `i`), in `$`, and in notation. So a pattern is taken
-apart, and each class is written out as the characters that RE2 itself finds in it. Only whether a text matches counts
-here, so greed and groups are of no account. Syntax: https://github.com/google/re2/wiki/Syntax. Not here: patterns that
+apart, and each class is written out as the characters that RE2 itself finds in it. Groups are of no account. Syntax: https://github.com/google/re2/wiki/Syntax. Not here: patterns that
 RE2 refuses.
 """
 
@@ -61,6 +60,7 @@ class _Modes(NamedTuple):
     ignore_case: bool = False
     lines: bool = False  # `m`
     dot_all: bool = False  # `s`
+    ungreedy: bool = False  # `U`
 
 
 @cache
@@ -158,11 +158,12 @@ class _Reader:
             part = self._part()
             if part and (repeat := _REPEAT.match(self.text, self.at)):
                 self.at = repeat.end()
-                self._next("?")  # not greedy: of no account
+                lazy = "?" * (self._next("?") != self.modes.ungreedy)
                 endless = repeat[0] in "*+" or repeat[0].endswith(",}")
                 self.nested = self.nested or (endless and self._repeats > before)
                 self._repeats += endless
-                part = f"(?:{part}){repeat[0]}" if len(part) > 1 and not _CLASS.fullmatch(part) else part + repeat[0]
+                grouped = f"(?:{part})" if len(part) > 1 and not _CLASS.fullmatch(part) else part
+                part = grouped + repeat[0] + lazy
             parts.append(part)
         return "".join(parts)
 
@@ -194,7 +195,7 @@ class _Reader:
         if flags:
             self.at = flags.end()
             on, off = flags["on"], flags["off"] or ""
-            names = {"ignore_case": "i", "lines": "m", "dot_all": "s"}
+            names = {"ignore_case": "i", "lines": "m", "dot_all": "s", "ungreedy": "U"}
             changed = {name: flag in on for name, flag in names.items() if flag in on + off}
             self.modes = modes._replace(**changed)
             if flags["end"] == ")":

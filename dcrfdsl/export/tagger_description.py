@@ -27,17 +27,20 @@ from .standalone import FORMAT
 
 @dataclass(frozen=True)
 class TaggerContent:
-    """description: JSON values.   arrays: for the `.npz`.   num_weights: that are left.   slow: patterns of `re`."""
+    """description: JSON values.   texts: of lexicons and vocabularies.   num_weights: that are left.   slow: patterns
+    of `re`.
+    """
 
     description: dict[str, Any]
     arrays: dict[str, NDArray[Any]]
+    texts: list[str]
     num_weights: int
     slow: tuple[str, ...]
 
 
-def tagger_content(model: TrainedModel, bits: int) -> TaggerContent:
-    """What the files of an exported tagger hold. bits: of each weight, 64, 32 or 16."""
-    return _Writer(model, np.dtype(f"f{bits // 8}")).content()
+def tagger_content(model: TrainedModel, bits: int, largest: int = LARGEST) -> TaggerContent:
+    """What the files of an exported tagger hold. bits: of each weight, 64, 32 or 16.   largest: that a key may be."""
+    return _Writer(model, np.dtype(f"f{bits // 8}"), min(largest, LARGEST)).content()
 
 
 @dataclass(frozen=True)
@@ -55,6 +58,7 @@ class _Writer:
 
     model: TrainedModel
     weight_type: np.dtype[Any]
+    largest: int
     parts: dict[str, list[NDArray[Any]]] = field(default_factory=dict)
     texts: list[str] = field(default_factory=list)
 
@@ -120,7 +124,7 @@ class _Writer:
             "cliques": cliques,
         }  # fmt: skip
         num_weights = sum(map(len, self.parts.get("weights", ())))
-        return TaggerContent(description, self._arrays(), num_weights, tuple(self.nodes.slow))
+        return TaggerContent(description, self._arrays(), self.texts, num_weights, tuple(self.nodes.slow))
 
     # features -----------------------------------------------------------------------------------------------------
 
@@ -167,7 +171,7 @@ class _Writer:
             for axis, factor in enumerate(feature.factors):
                 codes[:, axis], size = self._digits(factor, plan, codes[:, axis])
                 sizes.append(size)
-            keys, stages = _keys(codes, sizes)
+            keys, stages = _keys(codes, sizes, self.largest)
             order = np.argsort(keys)
             templates[n] = _Template(template.place, template.feature[order], codes)
             self.add("keys", np.diff(keys[order], prepend=0))
@@ -301,9 +305,7 @@ class _Writer:
         arrays = {}
         for name, kind in KINDS.items():
             values = np.concatenate([np.zeros(0, kind), *self.parts.get(name, ())])
-            arrays[name] = values.astype(self.weight_type) if kind is np.float64 else _narrow(values)
-        arrays["texts"] = np.frombuffer("".join(self.texts).encode(), np.uint8)
-        arrays["text_lengths"] = _narrow(np.array([len(text) for text in self.texts], np.int64))
+            arrays[name] = values.astype(self.weight_type) if kind is np.float64 else narrow(values)
         return arrays
 
 
@@ -313,20 +315,20 @@ KINDS = {
 }  # fmt: skip
 
 
-def _narrow(values: NDArray[Any]) -> NDArray[Any]:
+def narrow(values: NDArray[Any]) -> NDArray[Any]:
     """Whole numbers from 0 on in the smallest type that holds them."""
     return values if values.dtype == np.bool_ else values.astype(np.min_scalar_type(int(values.max(initial=0))))
 
 
-def _keys(codes: Ints, sizes: list[int]) -> tuple[Ints, list[tuple[int, Ints]]]:
-    """The key of each row of codes, and the keys that are renumbered before a factor so that none leaves 62 bits."""
+def _keys(codes: Ints, sizes: list[int], largest: int) -> tuple[Ints, list[tuple[int, Ints]]]:
+    """The key of each row of codes, and the keys that are renumbered before a factor so that none is too large."""
     keys: Ints = np.zeros(len(codes), np.int64)
     stages: list[tuple[int, Ints]] = []
     span = 1
     for n, size in enumerate(sizes):
         if size == 0:
             continue
-        if span * size > LARGEST:
+        if span * size > largest:
             distinct, keys = np.unique(keys, return_inverse=True)
             stages.append((n, distinct))
             span = len(distinct)

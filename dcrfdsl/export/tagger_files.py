@@ -1,7 +1,8 @@
-"""Writes an exported tagger: one Python file, and one `.npz` of the same name beside it.
+"""Writes an exported tagger: one Python file with a `.npz` of the same name beside it, one ES module, or one page.
 
 The Python file is the modules of `standalone` one after another: their docstrings as headings, their imports once, the
-rest as it is. Not here: what is in the `.npz` (`tagger_description`), what the modules do.
+rest as it is. Not here: what the model is written as (`tagger_description`), what the modules do, the text of the
+files in JavaScript (`javascript_files`).
 """
 
 from __future__ import annotations
@@ -18,14 +19,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .. import __version__
 from ..foundation import WRITING, clear_os_errors, data_error, ensure_writable, write_whole
 from ..model import TrainedModel
 from ..semantics import to_text
 from .exportable import WIDTHS, lighter, refuse_unless_exportable
-from .tagger_description import tagger_content
+from .javascript_files import JAVASCRIPT, LARGEST_NUMBER
+from .tagger_description import TaggerContent, narrow, tagger_content
 
 PROGRAM = "tagger.py"  # in a folder
 
@@ -33,11 +34,13 @@ PROGRAM = "tagger.py"  # in a folder
 class ExportedTagger(NamedTuple):
     """What was written.
 
-    program, arrays: the two files.   bytes: of both.   num_weights: that are left; those of features that are 0 are
-    not written.   slow: regular expressions on which Python's `re` may take long.   model: the same model with the
-    weights that were written.
+    files: all that were written.   program: the one that tags.   arrays: the one with the weights, in JavaScript the
+    same.   bytes: of all files.
+    num_weights: that are left; those of features that are 0 are not written.   slow: regular expressions on which the
+    program may take long.   model: the same model with the weights that were written.
     """
 
+    files: tuple[Path, ...]
     program: Path
     arrays: Path
     bytes: int
@@ -49,9 +52,10 @@ class ExportedTagger(NamedTuple):
 def export_tagger(
     model: TrainedModel, path: str | Path, *, bits: int = 64, threshold: float = 0.0, share: float = 0.0
 ) -> ExportedTagger:
-    """Writes a self-contained tagger, which needs numpy alone and labels like `model.predict`.
+    """Writes a self-contained tagger, which labels like `model.predict`.
 
-    path: of the Python file, or of a folder.
+    path: of the Python file, which needs numpy alone, or of a folder for it; `.mjs` for a module of JavaScript, which
+    needs nothing; `.html` for a page in which a text can be typed.
     bits: of a weight, 64, 32 or 16.
     threshold: weights of features below it are left out.
     share: from 0 to 1, of these weights, the smallest, that are left out.
@@ -69,37 +73,44 @@ def export_tagger(
         raise ValueError("`share` is from 0 to 1, and `threshold` at least 0")
     refuse_unless_exportable(model)
     program = _program_at(path)
-    arrays_file = program.with_suffix(".npz")
     lighter_model = lighter(model, bits=bits, threshold=threshold, share=share).model
-    content = tagger_content(lighter_model, bits)
-    stored = _stored(content.arrays, content.description)
-    text = single_file(_docstring(lighter_model, program.stem, content.num_weights)).encode()
+    if program.suffix in JAVASCRIPT:
+        content = tagger_content(lighter_model, bits, LARGEST_NUMBER)
+        written = JAVASCRIPT[program.suffix](lighter_model, program, content)
+    else:
+        content = tagger_content(lighter_model, bits)
+        text = single_file(_docstring(lighter_model, program.stem, content.num_weights)).encode()
+        written = {program.with_suffix(".npz"): _stored(content), program: text}
     ensure_writable(program)
-    write_whole(arrays_file, (stored,))
-    write_whole(program, (text,))
+    for file, stored in written.items():
+        write_whole(file, (stored,))
+    size = sum(map(len, written.values()))
     return ExportedTagger(
-        program, arrays_file, len(stored) + len(text), content.num_weights, content.slow, lighter_model
-    )
+        tuple(sorted(written, key=program.__ne__)), program, next(iter(written)), size, content.num_weights,
+        content.slow, lighter_model,
+    )  # fmt: skip
 
 
 def _program_at(path: str | Path) -> Path:
     """The Python file; a folder is made if it is not there."""
     target = Path(path)
-    if target.suffix == ".py" and not target.is_dir():
+    if target.suffix in (".py", *JAVASCRIPT) and not target.is_dir():
         return target
     if target.suffix and not target.is_dir():
-        message = f"`{path}` is neither a `.py` file nor a folder"
-        raise data_error("cannot-export", message, help="write `-o tagger.py`, or `-o FOLDER`")
+        message = f"`{path}` is neither a `.py` file nor a folder, nor `.mjs` or `.html`"
+        raise data_error("cannot-export", message, help="write `-o tagger.py`, `-o tagger.mjs` or `-o FOLDER`")
     with clear_os_errors(path, WRITING):
         os.makedirs(target, exist_ok=True)
     return target / PROGRAM
 
 
-def _stored(arrays: dict[str, NDArray[Any]], description: dict[str, Any]) -> bytes:
-    text = json.dumps(description, ensure_ascii=False, separators=(",", ":"))
+def _stored(content: TaggerContent) -> bytes:
+    text = json.dumps(content.description, ensure_ascii=False, separators=(",", ":"))
+    texts = np.frombuffer("".join(content.texts).encode(), np.uint8)
+    lengths = narrow(np.array([len(one) for one in content.texts], np.int64))
     file = io.BytesIO()
-    everything: dict[str, Any] = {"description": np.frombuffer(text.encode(), np.uint8), **arrays}
-    np.savez(file, **everything)
+    everything: dict[str, Any] = {"texts": texts, "text_lengths": lengths, **content.arrays}
+    np.savez(file, description=np.frombuffer(text.encode(), np.uint8), **everything)
     return file.getvalue()
 
 

@@ -246,8 +246,8 @@ def test_a_model_that_no_program_can_be_made_of_has_a_smaller_file(tmp_path: Pat
         (["--prune", "-1"], "such as 30%"),
         (["--prune", "120%"], "such as 30%"),
         (["--prune", "nan"], "such as 30%"),
-        (["--format", "onnx"], "the formats are python, model, crfsuite"),
-        (["--format", "crfsuite", "--bits", "16"], "is for `--format python` and `model`"),
+        (["--format", "onyx"], "the formats are python, javascript, page, model, crfsuite"),
+        (["--format", "crfsuite", "--bits", "16"], "is for programs and `--format model`"),
     ],
 )
 def test_options_that_do_not_fit(options: list[str], says: str, tmp_path: Path, capfd: Captured) -> None:
@@ -274,7 +274,7 @@ def test_a_model_of_crfsuite(tmp_path: Path) -> None:
 def test_what_the_format_of_crfsuite_has_no_use_for_is_refused(tmp_path: Path, capfd: Captured) -> None:
     for option in (["--bits", "16"], ["--prune", "0.1"], ["--dev", "dev.txt"], ["--json"]):
         assert run(["export", "a.model", "-o", str(tmp_path / "a.crfsuite"), "--format", "crfsuite", *option]) == 1
-        assert f"error[idle-option]: `{option[0]}` is for `--format python` and `model`" in capfd.readouterr().err
+        assert f"error[idle-option]: `{option[0]}` is for programs and `--format model`" in capfd.readouterr().err
 
 
 def test_a_format_that_the_program_does_not_read_is_said(tmp_path: Path, capfd: Captured) -> None:
