@@ -1,8 +1,8 @@
 r"""Regular expressions of RE2 as patterns of Python's `re` that match the same texts.
 
 The two differ in what a class holds (`\w`, `\p{Lu}`, letters under `i`), in `$`, and in notation. So a pattern is taken
-apart, and each class is written out as the characters that RE2 itself finds in it. Groups are of no account. Syntax: https://github.com/google/re2/wiki/Syntax. Not here: patterns that
-RE2 refuses.
+apart, and each class is written out as the characters that RE2 itself finds in it. Groups are of no account. Syntax:
+https://github.com/google/re2/wiki/Syntax. Not here: patterns that RE2 refuses.
 """
 
 from __future__ import annotations

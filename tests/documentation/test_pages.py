@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -27,6 +28,9 @@ def test_a_page_prints_what_it_shows(path: Path, tmp_path: Path) -> None:
     required = comment_of(path.read_text(encoding="utf-8"), "requires") or ""
     for module in filter(None, map(str.strip, required.split(","))):
         pytest.importorskip(module)
+    for program in (comment_of(path.read_text(encoding="utf-8"), "programs") or "").split():
+        if shutil.which(program) is None:
+            pytest.skip(f"needs {program}")
     run_page(path, ROOT, tmp_path)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import subprocess
 import sys
 import unicodedata
@@ -17,11 +18,11 @@ from javascript_programs import NODE, asked, needs_node
 from test_patterns import CASES, CHARACTERS, re2_pattern
 from test_programs import MODELS, trained
 
-from dcrfdsl.data import corpus_from_rows, tokenize
+from dcrfdsl.data import corpus_from_rows, read_corpus, tokenize
 from dcrfdsl.export import export_tagger
 from dcrfdsl.export.javascript_files import PROGRAM, _folded, _program
 from dcrfdsl.export.python_patterns import python_pattern
-from dcrfdsl.features.values.text_functions import SHAPES
+from dcrfdsl.features.values.text_functions import SHAPES, TEXT_FUNCTIONS
 from dcrfdsl.foundation.errors.diagnostics import DcrfError
 from dcrfdsl.semantics.resolve.resolution import load_text
 from dcrfdsl.syntax import Regex
@@ -64,8 +65,7 @@ def test_texts_are_cut_by_characters(tmp_path: Path) -> None:
         "given.map((text) => [FUNCTIONS.lower()(text), FUNCTIONS.prefix([1, 2])(text), FUNCTIONS.suffix([1, 3])(text), "
         "FUNCTIONS.chars([2])(text), FUNCTIONS.exact_length()(text), FUNCTIONS.part([1, 2])(text)])"
     )
-    from dcrfdsl.features.values.text_functions import TEXT_FUNCTIONS as functions
-
+    functions = TEXT_FUNCTIONS
     for text, found in zip(texts, evaluated(code, texts, tmp_path), strict=True):
         wanted = [functions["lower"]()(text), functions["prefix"]([1, 2])(text), functions["suffix"]([1, 3])(text)]
         wanted += [functions["chars"]([2])(text), (str(len(text)),), functions["part"]([1, 2])(text)]
@@ -122,8 +122,6 @@ def test_patterns_match_the_same_texts(ignore_case: bool, tmp_path: Path) -> Non
 @pytest.mark.parametrize("pattern", [r"a+?b?", r"(?U)a+", r"(?U)a+?", "a{1,2}?", "(a|ab)(c|bcd)?", "x*?"])
 def test_what_is_extracted_is_the_same(pattern: str, tmp_path: Path) -> None:
     """How greedy a repetition is decides what is found, here and in the program of Python."""
-    import re
-
     texts = ["aab", "aaa", "abcd", "xxa", "b", ""]
     ours = python_pattern(Regex(pattern=pattern))
     found = evaluated("given[1].map((text) => FUNCTIONS.extract(given[0])(text))", [ours, texts], tmp_path)
@@ -209,8 +207,6 @@ def test_spans_of_a_text_and_their_probabilities(scheme: str, tmp_path: Path) ->
         {"text": "Bob saw Lee Ann", "label": [[0, 3, "P"], [8, 11, "P"], [12, 15, "P"]]},
     ]
     (tmp_path / "data.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    from dcrfdsl.data import read_corpus
-
     model = fit(resolved, read_corpus(tmp_path / "data.jsonl", resolved.require().data), threads=1)
     export_tagger(model, tmp_path / "m.mjs")
     texts = ["Ann met 😀 Bob Lee.", "😀😀 Bob Ann Lee", "Lee", "", " \n"]
@@ -271,7 +267,6 @@ def test_node_reads_and_writes_json(tmp_path: Path) -> None:
                 for label, rows in python["marginals"].items():
                     for row, other in zip(rows, node["marginals"][label], strict=True):
                         assert row == pytest.approx(other, abs=1e-9)
-    assert out[0] != out[1] or out[0]
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,8 @@ A page is Markdown. In a folder of its own, from top to bottom:
 
 In what is shown, `…` within a line stands for any text, and a line that is `…` alone for any number of lines. Blocks of
 other languages are for reading. Comments of the page say more: `<!-- in: examples/address -->` begins with a copy of
-that folder, `<!-- requires: sklearn -->` names modules without which the page is skipped, and `<!-- fails -->` before
-a block says that its last command ends with an error.
+that folder, `<!-- requires: sklearn -->` and `<!-- programs: node -->` name modules and programs without which the page
+is skipped, and `<!-- fails -->` before a block says that its last command ends with an error.
 """
 
 from __future__ import annotations
