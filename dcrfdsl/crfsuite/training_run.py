@@ -21,6 +21,7 @@ import numpy as np
 
 from ..criteria import ChainData, ChainWeights, chain_likelihood
 from ..foundation import Codes, DcrfWarning, Floats
+from ..kernels.extraction import row_products
 from ..kernels.optimization import dot
 from . import trainer_log as say
 from .dense_chain import best_path, transitions_of
@@ -50,19 +51,15 @@ def objective_of(data: Sequences, features: Features, c2: float) -> Callable[[Fl
 
 def decoder_of(data: Sequences, features: Features) -> Callable[[Floats], Codes]:
     """A function from weights to the best label of each item, [N]."""
-    from scipy.sparse import csr_array  # only where labels are asked for during training
-
     num_labels, num_moves = features.num_labels, len(features.moves)
-    shape = (len(features.state_off) - 1, num_labels)
-    items = csr_array((data.values, data.attributes, data.item_off), (len(data.labels), shape[0]))
-    off = data.sequence_off.tolist()
+    items, off = (data.item_off, data.attributes, data.values), data.sequence_off.tolist()
 
     def decode(weights: Floats) -> Codes:
         moves = np.zeros((num_labels, num_labels))
         moves.ravel()[features.moves] = weights[:num_moves]
         transitions = transitions_of(moves)
-        states = csr_array((weights[num_moves:], features.state_labels, features.state_off), shape)
-        scores = (items @ states).toarray()
+        states = features.state_off, features.state_labels, weights[num_moves:]
+        scores = row_products(*items, *states, num_labels)
         paths = [best_path(scores[first:last], transitions) for first, last in pairwise(off)]
         return np.array([label for path in paths for label in path], np.int32)
 

@@ -17,10 +17,9 @@ from numpy.typing import NDArray
 from pydantic import BaseModel
 
 from ..foundation import Count, Floats, IncompatibleState, Ints, array, check_finite, check_offsets, check_within, typed
+from ..kernels.extraction import row_products
 from ..semantics import KERNELS, LinearKernel, MethodSettings, PolyKernel, RbfKernel
 from .feature_rows import FeatureRows
-
-DENSE = 2048  # up to this many features, products of dense rows are faster
 
 
 def _poly(products: Floats, left: Floats, right: Floats, settings: MethodSettings) -> Floats:
@@ -61,11 +60,12 @@ class ObservationKernel:
 
     def gram(self, rows: FeatureRows) -> Floats:
         """The kernel of each of `rows` and each support vector, [rows, support]."""
-        ours, theirs = self._matrix(rows), self._matrix(self.support)
-        is_dense = self.num_features <= DENSE
-        products = ours.toarray() @ theirs.toarray().T if is_dense else (ours @ theirs.T).toarray()
-        left, right = (np.asarray(matrix.multiply(matrix).sum(axis=1)).ravel() for matrix in (ours, theirs))
-        return FORMULAS[self.kernel.method](products, left, right, self.kernel)
+        support, width = self.support, self.size
+        order = np.argsort(support.feature, kind="stable")  # of a feature: where it fires
+        off = np.append(0, np.cumsum(np.bincount(support.feature, minlength=self.num_features)))
+        fires = _row_numbers(support)[order].astype(np.int32), _values(support)[order]
+        products = row_products(rows.row_off, rows.feature, _values(rows), off, *fires, width)
+        return FORMULAS[self.kernel.method](products, self._norms(rows), self._norms(support), self.kernel)
 
     def rows(self, rows: FeatureRows) -> FeatureRows:
         """The rows of the clique: every support vector, with the value of the kernel."""
@@ -77,18 +77,26 @@ class ObservationKernel:
 
     def only(self, kept: Ints) -> ObservationKernel:
         """The same kernel with fewer support vectors."""
-        matrix = self._matrix(self.support)[kept]
-        valued = len(self.support.value) > 0
-        support = FeatureRows(
-            matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32), matrix.data if valued else np.zeros(0)
-        )
-        return replace(self, support=support)
+        count = np.diff(self.support.row_off)[kept]
+        off = np.append(0, np.cumsum(count))
+        at = np.arange(off[-1]) + np.repeat(self.support.row_off[kept] - off[:-1], count)
+        value = self.support.value[at] if len(self.support.value) else self.support.value
+        return replace(self, support=FeatureRows(off, self.support.feature[at], value))
 
-    def _matrix(self, rows: FeatureRows) -> Any:
-        from scipy.sparse import csr_array  # a slow import that only models with kernels need
+    def _norms(self, rows: FeatureRows) -> Floats:
+        """φ(x)·φ(x) of each row. A feature that fires several times in it counts with the sum of its values."""
+        pairs, pair = np.unique(_row_numbers(rows) * self.num_features + rows.feature, return_inverse=True)
+        sums = np.bincount(pair, _values(rows), len(pairs)).astype(np.float64)
+        return np.bincount(pairs // self.num_features, sums * sums, len(rows.row_off) - 1).astype(np.float64)
 
-        value = rows.value if len(rows.value) else np.ones(len(rows.feature))
-        return csr_array((value, rows.feature, rows.row_off), shape=(len(rows.row_off) - 1, self.num_features))
+
+def _row_numbers(rows: FeatureRows) -> Ints:
+    """The row of each entry of `rows.feature`."""
+    return np.repeat(np.arange(len(rows.row_off) - 1), np.diff(rows.row_off))
+
+
+def _values(rows: FeatureRows) -> Floats:
+    return rows.value if len(rows.value) else np.ones(len(rows.feature))
 
 
 def kernel_arrays(kernels: Sequence[ObservationKernel]) -> dict[str, NDArray[Any]]:

@@ -29,17 +29,13 @@ def close_segments(
 
     overlap: share of the tokens of either that are tokens of both.   tolerance: tokens that a border may be off by.
     """
-    from scipy.sparse import csr_array
-    from scipy.sparse.csgraph import maximum_bipartite_matching
-
     found = compared_or_runs(evaluation, label)
     both = [np.concatenate(parts) for parts in zip(found.ours, found.open, strict=True)]
     golds, ours = found.golds, Segments(*(part[np.argsort(both[0])] for part in both))
     a, b, common, whole = _near(evaluation, golds, ours, 0 if overlap is not None else int(tolerance))
     borders = np.maximum(np.abs(golds.start[a] - ours.start[b]), np.abs(golds.end[a] - ours.end[b]))
     close = borders <= tolerance if overlap is None else (common > 0) & (common >= overlap * whole - 1e-9)
-    pairs = csr_array((close[close], (b[close], a[close])), shape=(len(ours.start), len(golds.start)))
-    right: Mask = maximum_bipartite_matching(pairs, perm_type="column") >= 0
+    right = _matched(a[close], b[close], len(golds.start), len(ours.start))
     kept = right | ~_unknown(evaluation, label, ours.start, ours.end + 1)
     return found._replace(ours=Segments(*(part[kept] for part in ours)), right=right[kept])
 
@@ -76,6 +72,19 @@ def edit_scores(evaluation: Evaluation, label: str) -> Floats:
 def compared_or_runs(evaluation: Evaluation, label: str) -> ComparedSegments:
     """The segments of a label as its states mark them, or runs of one state where they mark none."""
     return segments_compared(evaluation, label, runs=not has_segments(evaluation.known_states(label)))
+
+
+def _matched(a: Ints, b: Ints, num_golds: int, num_ours: int) -> Mask:
+    """Whether each predicted segment is in a largest matching of the pairs (a, b), which are sorted by b, then by a.
+
+    The first pair whose segments are both free is taken. No other choice gives more: where (a, b') and (a', b) with
+    a < a', b < b' are close, so are (a, b) and (a', b'), since neither the gold nor the predicted segments overlap.
+    """
+    taken, right = np.zeros(num_golds, np.bool_), np.zeros(num_ours, np.bool_)
+    for gold, predicted in zip(a.tolist(), b.tolist(), strict=True):
+        if not (taken[gold] or right[predicted]):
+            taken[gold] = right[predicted] = True
+    return right
 
 
 def _near(evaluation: Evaluation, golds: Segments, ours: Segments, apart: int) -> tuple[Ints, Ints, Ints, Ints]:

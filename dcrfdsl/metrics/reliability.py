@@ -25,6 +25,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from operator import itemgetter
 
 import numpy as np
 
@@ -108,11 +109,16 @@ def reliability_of(probabilities: Floats, right: Mask, bins: int = 10) -> Reliab
 
 def isotonic_fit(probabilities: Floats, right: Mask) -> tuple[Floats, Floats]:
     """The corners of f: probabilities, rising strictly, and its values there. At least one pair is given."""
-    from scipy.optimize import isotonic_regression
-
     points, which = np.unique(probabilities, return_inverse=True)
     weights = np.bincount(which).astype(np.float64)
-    fitted = isotonic_regression(np.bincount(which, right.astype(np.float64)) / weights, weights=weights).x
+    blocks: list[tuple[float, float, int]] = []  # of neighbours: how many are right, how many there are, points
+    for total, weight in zip(np.bincount(which, right).tolist(), weights.tolist(), strict=True):
+        block = total, weight, 1
+        while blocks and blocks[-1][0] * block[1] >= block[0] * blocks[-1][1]:  # its share is not below
+            before = blocks.pop()
+            block = before[0] + block[0], before[1] + block[1], before[2] + block[2]
+        blocks.append(block)
+    fitted = np.repeat([total / weight for total, weight, _ in blocks], [num for _, _, num in blocks])
     corner = np.ones(len(points), np.bool_)  # the first and the last point of each block
     corner[1:-1] = (fitted[1:-1] != fitted[:-2]) | (fitted[1:-1] != fitted[2:])
     return points[corner], fitted[corner]
@@ -125,6 +131,7 @@ STEP = 2.0  # in log τ
 MOST_STEPS = 14  # up to about 1e12 or 1e-12
 LEVEL = 1e-12  # smaller relative differences of sums are no differences
 TOLERANCE = 1e-6  # of log τ
+GOLDEN = (3.0 - math.sqrt(5.0)) / 2.0
 CERTAIN = 1e-6  # nats that all labels together may lack: then only rounding decides between higher temperatures
 
 
@@ -152,10 +159,36 @@ def best_temperature(log_likelihood: Callable[[float], float]) -> float:
         ahead = loss(at + direction)
     if not _is_above(behind, value):
         return 0.0 if direction > 0 else math.inf  # level on the side where the search began
-    from scipy.optimize import minimize_scalar
+    return math.exp(_minimum(loss, [(behind, at - direction), (value, at), (ahead, at + direction)]))
 
-    minimum = minimize_scalar(loss, bracket=(at - STEP, at, at + STEP), method="brent", options={"xtol": TOLERANCE})
-    return math.exp(float(minimum.x))
+
+def _minimum(loss: Callable[[float], float], points: list[tuple[float, float]]) -> float:
+    """Where `loss` is least, by three values and where they are; the one in the middle is no larger than the others.
+
+    A step goes to the vertex of the parabola through the three least values, or is a golden section of the longer side
+    where that leaves the bracket or is not below half of the step before the last. Source: Brent (1973), chapter 5.
+    """
+    (_, low), (_, high) = sorted(points, key=itemgetter(1))[::2]
+    before = step = high - low
+    while True:
+        points = sorted(points)[:3]
+        (value, best), (second_value, second), (third_value, third) = points
+        if max(best - low, high - best) <= 2.0 * TOLERANCE:
+            return best
+        r, q = (best - second) * (value - third_value), (best - third) * (value - second_value)
+        leap = 0.5 * ((best - third) * q - (best - second) * r) / (r - q) if r != q else math.inf
+        if abs(leap) < 0.5 * abs(before) and low < best + leap < high:
+            before, step = step, leap
+        else:
+            before = low - best if best - low > high - best else high - best
+            step = GOLDEN * before
+        if min(best + step - low, high - best - step) < 2.0 * TOLERANCE:
+            step = math.copysign(TOLERANCE, low + high - 2.0 * best)
+        at = best + (step if abs(step) >= TOLERANCE else math.copysign(TOLERANCE, step))
+        points.append((loss(at), at))
+        is_better = points[-1] < points[0]
+        bound = best if is_better else at
+        low, high = (low, bound) if is_better == (at < best) else (bound, high)
 
 
 def _is_above(first: float, second: float) -> bool:

@@ -25,7 +25,7 @@ _OF_OUTCOME = (
     "objective", "iterations", "evaluations", "converged", "reason", "seconds", "gradient_norm", "gap", "path",
 )  # fmt: skip
 NO_WEIGHTS = "the template has no weights, so nothing is learned"
-PACKAGES = ("numpy", "numba", "scipy", "lark", "pydantic", "networkx")
+PACKAGES = ("numpy", "numba", "lark", "pydantic", "networkx")
 
 
 @dataclass(frozen=True)

@@ -15,13 +15,13 @@ Carbonell and Goldstein 1998 (choice). Not here: files to annotate (`suggest_com
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from ..data import Corpus
 from ..features import FeatureExtractor
-from ..foundation import Floats, Mask, Table, data_error, spelling_remedy
+from ..foundation import Floats, Ints, Mask, Table, data_error, spelling_remedy
 from ..graph import scaled_weights
 from ..inference import Expectations, Workers, run_inference
 from .case_sums import sums_fit
@@ -64,30 +64,34 @@ def suggestions(
     order = np.argsort(-scores, kind="stable")[: np.isfinite(scores).sum()]  # NaN, of no labelling, comes last
     order = order[: CANDIDATES * count if diversity else count]
     nearest, left, found = np.zeros(len(order)), np.ones(len(order)), list[Suggestion]()
-    vectors = _vectors(model.extractor, pool.take(order))
+    sentence, feature, entry = _vectors(model.extractor, pool.take(order))
+    wanted = np.zeros(feature.max(initial=-1) + 1)
     for _ in range(min(count, len(order))):
         best = int(np.where(left, scores[order] * (1.0 - nearest) ** diversity, -1.0).argmax())  # of equals the first
         left[best], s = 0.0, int(order[best])
         found.append(Suggestion(s, float(scores[s]), bool(exact[s])))
-        nearest = np.maximum(nearest, np.clip((vectors @ vectors[[best]].T).toarray()[:, 0], 0.0, 1.0))
+        of_best = sentence == best
+        wanted[feature[of_best]] = entry[of_best]
+        nearest = np.maximum(nearest, np.clip(np.bincount(sentence, entry * wanted[feature], len(order)), 0.0, 1.0))
+        wanted[feature[of_best]] = 0.0
     return found
 
 
-def _vectors(extractor: FeatureExtractor, pool: Corpus) -> Any:
-    """A vector of length 1 for each sentence, by its features, as a sparse matrix [S, features]."""
-    from scipy import sparse
-
-    parts = []
+def _vectors(extractor: FeatureExtractor, pool: Corpus) -> tuple[Ints, Ints, Floats]:
+    """A vector of length 1 for each sentence, by its features: the sentence, feature and value of each entry."""
+    keys, values, first = [np.zeros(0, np.int64)], [np.zeros(0)], 0
+    width = max(1, sum(info.num_features for info in extractor.sets))
     for info, rows in zip(extractor.sets[: len(extractor.plans)], extractor.extract(pool), strict=False):
         bounds = rows.row_off[np.append(rows.first_row(pool.sentence_off), len(rows.row_off) - 1)]
-        value = rows.value if len(rows.value) else np.ones(len(rows.feature))
-        parts.append(sparse.csr_matrix((value, rows.feature, bounds), (pool.num_sentences, info.num_features)))
-    counts = sparse.hstack([sparse.csr_matrix((pool.num_sentences, 1)), *parts], format="csr")
-    counts.sum_duplicates()
-    rarity = 1.0 + np.log((1 + pool.num_sentences) / (1 + counts.getnnz(axis=0)))
-    weighed = counts @ sparse.diags(rarity)
-    norm = np.sqrt(weighed.multiply(weighed).sum(axis=1)).A1
-    return sparse.diags(1.0 / np.where(norm > 0.0, norm, 1.0)) @ weighed
+        keys.append(np.repeat(np.arange(pool.num_sentences), np.diff(bounds)) * width + first + rows.feature)
+        values.append(rows.value if len(rows.value) else np.ones(len(rows.feature)))
+        first += info.num_features
+    entries, which = np.unique(np.concatenate(keys), return_inverse=True)
+    sentence, feature = np.divmod(entries, width)
+    rarity = 1.0 + np.log((1 + pool.num_sentences) / (1 + np.bincount(feature, minlength=width)))
+    value = np.bincount(which, np.concatenate(values), len(entries)) * rarity[feature]
+    norm = np.sqrt(np.bincount(sentence, value * value, pool.num_sentences))
+    return sentence, feature, value / np.where(norm > 0.0, norm, 1.0)[sentence]
 
 
 # rules: a score for each sentence [S], NaN where no labelling is possible, and whether it is exact --------------------

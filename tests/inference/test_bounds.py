@@ -11,12 +11,15 @@ import numpy as np
 import pytest
 import reference
 from hypothesis import given, settings
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 from strategies import FAMILIES, factor_graphs, random_tables
 from template_cases import CASES
 
 from dcrfdsl.foundation.errors.diagnostics import DcrfError
 from dcrfdsl.graph import FactorGraph
 from dcrfdsl.inference import SearchLimits, bounded_labelling
+from dcrfdsl.inference.decoding.bounded_decoding import _parts
 from dcrfdsl.semantics.resolve.resolution import load_text
 from dcrfdsl.semantics.settings.decoding_settings import BoundingDecoding, decoding_text, read_decoding
 from dcrfdsl.training.pipeline import fit
@@ -130,6 +133,19 @@ def test_a_labelling_that_is_known_is_kept_where_nothing_is_better():
     best = max(itertools.product(range(2), repeat=5), key=graph.score)
     found = bounded_labelling(graph, SearchLimits(1, 1), np.array(best))
     assert found.score == pytest.approx(graph.score(best), abs=1e-12) and not found.is_best
+
+
+@given(factor_graphs())
+@settings(max_examples=100, deadline=None)
+def test_parts_of_a_graph_are_those_of_scipy(graph):
+    size = len(graph.cards)
+    links = np.array([(a, b) for scope in graph.scopes for a in scope for b in scope]).reshape(-1, 2).T
+    _, part = connected_components(coo_array((np.ones(links.shape[1]), links), (size, size)), directed=False)
+    found = _parts(graph)
+    assert [members[0] for members, _ in found] == [np.flatnonzero(part == k)[0] for k in dict.fromkeys(part.tolist())]
+    for members, factors in found:
+        np.testing.assert_array_equal(members, np.flatnonzero(part == part[members[0]]))
+        assert factors == [f for f, scope in enumerate(graph.scopes) if scope and part[scope[0]] == part[members[0]]]
 
 
 def test_contradictions_huge_scores_and_empty_graphs():

@@ -7,9 +7,12 @@ import itertools
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import maximum_bipartite_matching
 
 from dcrfdsl.foundation.errors.diagnostics import DcrfError
 from dcrfdsl.metrics import MISSING, Evaluation, SentenceCounts, measure, sentence_counts
+from dcrfdsl.metrics.close_segments import close_segments
 from dcrfdsl.metrics.metric_table import METRICS
 from dcrfdsl.model.comparison import KINDS
 from dcrfdsl.semantics.resolve.resolution import load_text
@@ -96,6 +99,27 @@ pairs_of_texts = st.lists(
     min_size=1,
     max_size=4,
 )
+
+
+def test_a_matching_of_many_segments_is_as_large_as_that_of_scipy():
+    random = np.random.default_rng(3)
+    for share, off_by in [(None, 1), (None, 5), (0.01, 0), (0.3, 0), (0.6, 0)]:
+        gold, ours = (["OHEC"[k] for k in np.repeat(random.integers(0, 4, 4000), random.integers(1, 6, 4000))][:9000]
+                      for _ in range(2))  # fmt: skip
+        (one, other), pairs = (runs(gold), runs(ours)), []
+        for b, (kind, tokens) in enumerate(other):
+            for a, (same, others) in enumerate(one):
+                if kind != same or max(abs(min(tokens) - min(others)), abs(max(tokens) - max(others))) > 40:
+                    continue
+                both, whole = len(tokens & others), len(tokens | others)
+                ends = max(abs(min(tokens) - min(others)), abs(max(tokens) - max(others)))
+                if (both and both >= share * whole) if share is not None else ends <= off_by:
+                    pairs.append((b, a))
+        matrix = csr_array((np.ones(len(pairs)), np.array(pairs).T), shape=(len(other), len(one)))
+        found = close_segments(
+            evaluation([(gold, ours)], ("O", "H", "E", "C")), "y", overlap=share, tolerance=float(off_by)
+        )
+        assert found.right.sum() == (maximum_bipartite_matching(matrix, perm_type="column") >= 0).sum() > 0
 
 
 @given(pairs_of_texts, st.sampled_from([0.0, 0.25, 0.5, 0.75, 1.0]), st.integers(0, 3))

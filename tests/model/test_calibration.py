@@ -297,3 +297,28 @@ def test_tag_says_once_that_probabilities_are_not_calibrated(
     assert run(["train", f"{template}.dcrf", "train.txt", "-o", "a.model", "--quiet"]) == 0
     assert run(["tag", "a.model", "dev.txt", *option]) == 0
     assert capsys.readouterr().err.count("not calibrated") == says * bool(option)
+
+
+@pytest.mark.parametrize("shape", ["even", "steep on one side", "flat", "with a kink"])
+@pytest.mark.parametrize("best", [0.03, 0.9, 1.0, 17.0])
+def test_the_search_is_as_good_and_as_fast_as_that_of_scipy(best: float, shape: str) -> None:
+    """Brent's method on four shapes of curves: the same τ, and at most a few more likelihoods computed."""
+    curves = {
+        "even": lambda x: (x - math.log(best)) ** 2,
+        "steep on one side": lambda x: math.exp(3.0 * (x - math.log(best))) - 3.0 * (x - math.log(best)),
+        "flat": lambda x: 5.0 + (x - math.log(best)) ** 4,
+        "with a kink": lambda x: abs(x - math.log(best)) + 0.1 * (x - math.log(best)) ** 2,
+    }
+    calls: list[float] = []
+
+    def likelihood(t: float) -> float:
+        calls.append(t)
+        return -curves[shape](math.log(t))
+
+    found = best_temperature(likelihood)
+    start = 2.0 * round(math.log(best) / 2.0)
+    bracket = (start - 2.0, start, start + 2.0)
+    theirs = minimize_scalar(curves[shape], bracket=bracket, method="brent", options={"xtol": 1e-6})
+    slack = 5e-6 if shape == "with a kink" else 1e-10 * (1.0 + abs(theirs.fun))
+    assert curves[shape](math.log(found)) <= theirs.fun + slack
+    assert len(calls) <= 1.5 * theirs.nfev + 6  # which encloses the minimum first

@@ -92,20 +92,24 @@ def bounded_labelling(graph: FactorGraph, limits: SearchLimits, start: Ints | No
 
 def _parts(graph: FactorGraph) -> list[tuple[Ints, list[int]]]:
     """The variables of each part that hangs together, and the factors on it; parts in order of their first variable."""
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
+    above = list(range(len(graph.cards)))  # each variable's way to the first one of its part
 
-    if not graph.cards:
-        return []
-    links = np.array([(scope[0], v) for scope in graph.scopes for v in scope], np.int64).reshape(-1, 2).T
-    joined = coo_array((np.ones(links.shape[1]), links), (len(graph.cards),) * 2)
-    count, part = connected_components(joined, directed=False)
-    members = np.split(np.argsort(part, kind="stable"), np.cumsum(np.bincount(part))[:-1])
-    factors: list[list[int]] = [[] for _ in range(count)]
+    def first(v: int) -> int:
+        while above[v] != v:
+            above[v] = v = above[above[v]]
+        return v
+
+    for scope in graph.scopes:
+        tops = sorted({first(v) for v in scope})
+        for top in tops[1:]:
+            above[top] = tops[0]
+    parts: dict[int, tuple[list[int], list[int]]] = {}
+    for v in range(len(above)):
+        parts.setdefault(first(v), ([], []))[0].append(v)
     for f, scope in enumerate(graph.scopes):
         if scope:
-            factors[part[scope[0]]].append(f)
-    return list(zip(members, factors, strict=True))
+            parts[first(scope[0])][1].append(f)
+    return [(np.array(members, np.int64), factors) for members, factors in parts.values()]
 
 
 class _Node(NamedTuple):

@@ -22,6 +22,7 @@ from .joins import (
     mark_spans as mark_spans,
     merge_items as merge_items,
     place_rows as place_rows,
+    row_products as row_products,
     rows_inside as rows_inside,
     shift_codes as shift_codes,
     shift_numbers as shift_numbers,

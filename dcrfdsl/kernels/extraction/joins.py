@@ -361,3 +361,22 @@ def merge_items(off: Offsets, codes: Codes, weights: Floats, num_codes: int) -> 
                 num += 1
         out_off[r + 1] = num
     return out_off, out_codes[:num].copy(), out_weights[:num].copy()
+
+
+# products -------------------------------------------------------------------------------------------------------------
+
+
+@kernel
+def row_products(
+    off: Offsets, codes: Codes, weights: Floats, list_off: Offsets, columns: Codes, list_weights: Floats, width: int
+) -> Floats:
+    """A sparse matrix [R, K] times a sparse matrix [K, width], as a dense one [R, width].
+
+    Row r lists its codes, from 0 to K - 1, with weights, and `list_off` [K+1] the columns of each code with theirs.
+    """
+    out = np.zeros((len(off) - 1, width))
+    for r in range(len(off) - 1):
+        for i in range(off[r], off[r + 1]):
+            for k in range(list_off[codes[i]], list_off[codes[i] + 1]):
+                out[r, columns[k]] += weights[i] * list_weights[k]
+    return out
