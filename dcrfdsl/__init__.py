@@ -30,6 +30,7 @@ Where to look:
 prints any statement, function, setting, method or message, and `dcrfdsl new` lists ready templates.
 """
 
+import gc
 import sys
 from typing import Any
 
@@ -46,4 +47,10 @@ def __getattr__(name: str) -> Any:
     """Loads a public name. `help(dcrfdsl)` is not told `__all__`: it would print every class, thousands of lines."""
     if name == "__all__" and sys._getframe(1).f_globals.get("__name__") != "pydoc":
         return _names
-    return _load(name)
+    collects = gc.isenabled()
+    gc.disable()  # the engine consists of 200,000 objects that stay: to look for garbage among them takes a tenth more
+    try:
+        return _load(name)
+    finally:
+        if collects:
+            gc.enable()

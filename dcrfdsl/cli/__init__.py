@@ -23,7 +23,7 @@ from .options import command_parser
 
 __all__ = ["COMMANDS", "load_ipython_extension", "main", "run", "unload_ipython_extension"]
 
-YOUNG_OBJECTS = 50_000  # allocations before a collection; Python's 700 are exceeded a hundred times during start-up
+YOUNG_OBJECTS = 300_000  # allocations before a collection; Python's 700 are exceeded three hundred times in `tag`
 
 # What `explain` is asked about may look like an option.
 CONTEXT_SETTINGS = {"explain": {"ignore_unknown_options": True}}
@@ -115,7 +115,7 @@ def unload_ipython_extension(shell: Any) -> None:
 
 
 def main() -> None:
-    # Garbage collection during the imports and at the end finds no cycles; it would take a fifth of a short command.
+    # Garbage collection during the imports and at the end finds no cycles; it would take a tenth of a short command.
     gc.set_threshold(YOUNG_OBJECTS)
     # Pydantic would search the metadata of every installed package for plugins, and load them.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "1")

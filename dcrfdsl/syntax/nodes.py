@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import MISSING, FrozenInstanceError, dataclass, field, fields
 from functools import cache
+from operator import attrgetter
 from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias, TypeVar, dataclass_transform
 
 from ..foundation import Label, Source, Span
@@ -47,7 +48,36 @@ class Node:
         if kind:  # a field as any other, the first one
             cls.__annotations__ = {"kind": Literal[kind], **cls.__annotations__}
             cls.kind = kind
-        dataclass(frozen=True, kw_only=True)(cls)
+        # Methods made for each class would take a sixth of the start of `fmt`, so all share those below.
+        dataclass(init=False, repr=False, eq=False, kw_only=True)(cls)
+
+    def __init__(self, **given: Any) -> None:
+        kind: Any = type(self)
+        known = _defaults(kind)
+        self.__dict__.update(known)
+        self.__dict__.update(given)
+        if len(self.__dict__) > len(known) or any(one is MISSING for one in self.__dict__.values()):
+            wrong = [*(given.keys() - known), *(name for name, one in self.__dict__.items() if one is MISSING)]
+            raise TypeError(f"{kind.__name__} has no such field, or needs it: {', '.join(sorted(wrong))}")
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise FrozenInstanceError(f"cannot assign to field {name!r}")
+
+    def __delattr__(self, name: str) -> None:
+        raise FrozenInstanceError(f"cannot delete field {name!r}")
+
+    def __eq__(self, other: object) -> bool:
+        kind: Any = type(self)
+        return bool(_compared(kind)(self) == _compared(kind)(other)) if type(other) is type(self) else NotImplemented
+
+    def __hash__(self) -> int:
+        kind: Any = type(self)
+        return hash(_compared(kind)(self))
+
+    def __repr__(self) -> str:
+        kind: Any = type(self)
+        shown = (f"{field.name}={getattr(self, field.name)!r}" for field in fields(kind) if field.repr)
+        return f"{kind.__qualname__}({', '.join(shown)})"
 
     def at(self, span: Span, **part_spans: Span | tuple[Span, ...]) -> Self:
         """The same node, told its place. For whoever has just made it.
@@ -113,6 +143,12 @@ def written_node(
 @cache
 def _defaults(kind: Any) -> Mapping[str, Any]:
     return {field.name: field.default for field in fields(kind)}
+
+
+@cache
+def _compared(kind: Any) -> Callable[[Any], Any]:
+    """What of a node is compared."""
+    return attrgetter("__class__", *(field.name for field in fields(kind) if field.compare))
 
 
 def field_names(kind: type[Node]) -> tuple[str, ...]:

@@ -82,9 +82,10 @@ def _stamp(source: str, kernels: str) -> str:
 
     Such a function may call kernels and its own file only.
     """
-    path = Path(source)
+    if source.startswith(f"{KERNELS}{os.sep}"):
+        return kernels
     with suppress(OSError):
-        return kernels if KERNELS in path.parents else f"{kernels} {hashlib.sha256(path.read_bytes()).hexdigest()}"
+        return f"{kernels} {hashlib.sha256(Path(source).read_bytes()).hexdigest()}"
     return ""
 
 
