@@ -4,8 +4,6 @@ A rule travels as text, `optimal(nodes = 500)`, in stages, records and calls of 
 their defaults. Not here: which rule a stage has (`implied_settings`), decoding itself.
 """
 
-from __future__ import annotations
-
 import re
 
 from pydantic import ValidationError

@@ -5,8 +5,6 @@ are absolute, of messages that are normalised to sum 1. Not here: criteria (`tra
 (`prior_settings`), optimizers (`optimizer_settings`).
 """
 
-from __future__ import annotations
-
 from typing import Literal
 
 from ...foundation import Table

@@ -5,8 +5,6 @@ classification error); Altun & Hofmann 2003 §5 (the hidden Markov SVM). Not her
 `criteria.label_costs`, `criteria.margin_objective`).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Literal

@@ -4,8 +4,6 @@ To add one: a class here, a line in `OPTIMIZERS`, and the method itself in the r
 relative: the norm of the gradient over that at the start, or the relative change of the objective.
 """
 
-from __future__ import annotations
-
 from typing import Literal
 
 from ...foundation import Table

@@ -5,8 +5,6 @@ serves all and `check --expand` can print the expansion. Variables are ordered b
 declaration. Not here: the computations on pieces.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Set
 

@@ -4,8 +4,6 @@ Its `shape` tells which optimizers can handle it. To add one: a class here, a li
 room that computes penalties. Not here: which optimizers treat which shape (`trainable`).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from typing import ClassVar, Literal, Self

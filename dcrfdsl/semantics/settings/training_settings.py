@@ -8,8 +8,6 @@ inference (`infer_settings`), priors (`prior_settings`), optimizers (`optimizer_
 `hmsvm` (`loss_settings`).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Generic, Literal, TypeVar
