@@ -3,8 +3,8 @@
 A criterion declares what it offers to an optimizer, and an optimizer what it needs: see `trainable`. Not here: any
 method, or the tables that list them (`training_settings`, `prior_settings`, `optimizer_settings`).
 
-These files do without `from __future__ import annotations`: pydantic would read the annotations of a base class as texts
-for each of 80 subclasses, which takes 20 ms of every command.
+These files do without `from __future__ import annotations`: pydantic would read the annotations of a base class from
+texts for each of 80 subclasses, which takes 20 ms of every command.
 """
 
 from collections.abc import Mapping
