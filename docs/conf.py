@@ -23,7 +23,6 @@ project_copyright = author
 extensions = [
     "myst_parser",
     "sphinx.ext.autodoc",
-    "sphinx.ext.napoleon",
     "sphinx_copybutton",
     "contents",
     "file_captions",
@@ -32,6 +31,7 @@ extensions = [
     "outside_links",
     "plain_docstrings",
     "plain_signatures",
+    "python_links",
     "reference_pages",
 ]
 exclude_patterns = ["_build", "_ext"]
@@ -45,6 +45,10 @@ myst_heading_anchors = 4
 html_math_renderer = "mathml"
 
 autodoc_typehints = "description"
+# Types that stand for a long union; `reference/python.md` says of each what it is.
+autodoc_type_aliases = {
+    name: name for name in ("AnyTemplate", "Domain", "Given", "Labels", "Probabilities", "Sentence", "Text", "Value")
+}
 autodoc_member_order = "bysource"
 copybutton_prompt_text = r"\$ |>>> |\.\.\. "
 copybutton_prompt_is_regexp = True

@@ -23,7 +23,7 @@ import numpy as np
 
 from ..foundation import Mask, needed
 from ..model import TrainedModel
-from ..training import Template
+from ..training import AnyTemplate
 from . import score_checks
 from .scored_batches import Arrays, BatchFunction, LabelledBatch, ScoredTemplate
 
@@ -55,7 +55,7 @@ class TemplateFunctions:
 
     def __init__(
         self,
-        template: Template,
+        template: AnyTemplate,
         *,
         states: Mapping[str, Sequence[str]] | Sequence[str] | None = None,
         threads: int | None = None,

@@ -32,7 +32,7 @@ from ..inference import Workers
 from ..model import Prediction, Predictor, TrainedModel, placed_segments
 from ..semantics import Resolved, has_segments, load_text, read_columns, split_mark, split_state, unread_columns
 from ..syntax import Scheme
-from ..training import Template, as_resolved, fit
+from ..training import AnyTemplate, as_resolved, fit
 
 Names: TypeAlias = Mapping[int, str] | Mapping[str, str] | Sequence[str]
 Units: TypeAlias = list[list[int]]  # of each word, the numbers of its pieces
@@ -100,7 +100,7 @@ class Decoder:
 
     def __init__(
         self,
-        template: Template | TrainedModel | None = None,
+        template: AnyTemplate | TrainedModel | None = None,
         id2label: Names | None = None,
         *,
         pieces: str = "first",
@@ -462,7 +462,7 @@ def _answer(found: FoundSegment, text: str, start: int, end: int) -> dict[str, A
 # labels and templates -------------------------------------------------------------------------------------------------
 
 
-def _as_template(template: Template) -> Resolved:
+def _as_template(template: AnyTemplate) -> Resolved:
     """TypeError or DcrfError where it is none, or names a model file."""
     if isinstance(template, str | os.PathLike) and os.fspath(template).endswith(".model"):
         message = f"`{template}` is a model file, and `Decoder` takes the path of a template"

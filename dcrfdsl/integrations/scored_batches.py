@@ -37,7 +37,7 @@ from ..kernels.optimization import count_labellings, subtract_labellings
 from ..kernels.tables import Potentials, add_bias_gradient
 from ..model import TrainedModel, TrainingRecord
 from ..semantics import ModelSpec, TrainSettings, check_or_raise, inference_settings, load_text, stage_settings
-from ..training import Template, as_resolved, assemble
+from ..training import AnyTemplate, as_resolved, assemble
 
 Arrays = list[Floats]  # the weights, then the scores of each table
 WITHOUT_LOSS = ("hmm", "adaboost", "induce", "rescale")
@@ -69,7 +69,7 @@ class ScoredTemplate:
     None.   states: of every variable.   num_weights: of the weights of the template's own.
     """
 
-    def __init__(self, template: Template, threads: int | None = None):
+    def __init__(self, template: AnyTemplate, threads: int | None = None):
         """template: as `fit` takes it. DcrfError where it is wrong, or reads something else than scores."""
         self.resolved, self.workers = as_resolved(template, "template"), Workers(threads)
         check_or_raise(self.resolved)

@@ -16,7 +16,7 @@ from ..data import Corpus, InternedColumn, corpus_from_rows, remarked
 from ..foundation import Diagnostic, data_error, did_you_mean, needed, quoted_names, spelling_remedy, warn_of
 from ..semantics import ModelSpec, has_segments, read_columns, unread_columns
 from ..syntax import Column, Scheme
-from ..training import Template, as_resolved
+from ..training import AnyTemplate, as_resolved
 
 with needed("spacy"):
     from spacy.parts_of_speech import IDS as PARTS_OF_SPEECH
@@ -241,7 +241,7 @@ def _marks(spans: Iterable[Span], tokens: Sequence[Token]) -> list[str]:
 
 def corpus_from_docs(
     docs: Iterable[Doc],
-    template: Template,
+    template: AnyTemplate,
     *,
     columns: Mapping[str, str] | None = None,
     labels: Mapping[str, str] | None = None,

@@ -26,7 +26,7 @@ from ..data import Corpus, EncodedLabels
 from ..foundation import Ints, Mask, json_text, needed
 from ..graph import Gold
 from ..model import Prediction, Predictor, TrainedModel, gold_of
-from ..training import Template
+from ..training import AnyTemplate
 from . import score_checks
 from .scored_batches import LabelledBatch, ScoredBatch, ScoredTemplate
 from .torch_derivatives import BatchSum, CriterionSum, ExpectedScore, PaddedFunction, Places, array_of
@@ -99,7 +99,7 @@ class Layer(nn.Module):
 
     def __init__(
         self,
-        template: Template | TrainedModel,
+        template: AnyTemplate | TrainedModel,
         *,
         states: Mapping[str, Sequence[str]] | Sequence[str] | None = None,
         threads: int | None = None,

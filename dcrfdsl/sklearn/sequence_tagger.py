@@ -24,7 +24,7 @@ from ..model import TrainedModel
 from ..semantics import ModelSpec, Resolved, load_template, load_text, to_text, tuned_ranges
 from ..syntax import DataSpec, Number, value_text
 from ..template import as_setting_value
-from ..training import Registered, Template, as_resolved, fit, grid_values
+from ..training import AnyTemplate, Registered, as_resolved, fit, grid_values
 from .input_errors import input_errors, misfit, refuse_others
 from .label_forms import BY_LABEL, FORMS, object_array, read_labels, usual_form, written
 from .sentences import Sentences, as_read, listed, read_sentences, with_labels
@@ -70,7 +70,7 @@ class SequenceTagger(SequenceEstimator):
 
     def __init__(
         self,
-        template: Template,
+        template: AnyTemplate,
         *,
         stage: str | None = None,
         threads: int | None = None,
@@ -325,7 +325,7 @@ def _by_sentence(columns: Mapping[str, list[str]], sentences: Sentences) -> list
     return [{label: own[n] for label, own in cut.items()} for n in range(len(sentences.lengths))]
 
 
-def resolved_with(template: Template, settings: Mapping[str, Any], stage: str | None) -> Resolved:
+def resolved_with(template: AnyTemplate, settings: Mapping[str, Any], stage: str | None) -> Resolved:
     """A template in any form with these settings. A text of several lines is the template itself, not its path."""
     overrides = [f"{name.replace('__', '.')}={_text(name, value)}" for name, value in settings.items()]
     if isinstance(template, str) and "\n" in template:

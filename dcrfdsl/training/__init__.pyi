@@ -1,6 +1,6 @@
 from .checking import (
+    AnyTemplate as AnyTemplate,
     Registered as Registered,
-    Template as Template,
     as_resolved as as_resolved,
     check as check,
 )

@@ -31,11 +31,11 @@ class Writable(Protocol):
 
 
 Registered: TypeAlias = Mapping[str, RegisteredFeature]
-Template: TypeAlias = "str | os.PathLike[str] | Resolved | ModelSpec | Writable"
+AnyTemplate: TypeAlias = "str | os.PathLike[str] | Resolved | ModelSpec | Writable"
 
 
 def check(
-    template: Template,
+    template: AnyTemplate,
     data: Corpus | str | os.PathLike[str] | None = None,
     *,
     stage: str | None = None,
@@ -92,7 +92,7 @@ def _wrong_gold(
         return error.diagnostics
 
 
-def as_resolved(template: Template, name: str = "model") -> Resolved:
+def as_resolved(template: AnyTemplate, name: str = "model") -> Resolved:
     """A template in any form as `Resolved`, with source positions where known. TypeError for other types.
 
     name: the argument's name, for the message.

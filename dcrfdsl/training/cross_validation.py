@@ -23,7 +23,7 @@ from ..features import RegisteredFeature
 from ..metrics import Evaluation, LabelTables, Tally, added, label_tables, values_of
 from ..optimizers import Iteration
 from ..semantics import Resolved, stage_chain
-from .checking import Template, as_resolved, checker_warnings, require_arguments
+from .checking import AnyTemplate, as_resolved, checker_warnings, require_arguments
 from .pipeline import fit
 from .side_by_side import LOST_TRIAL, run_side_by_side
 
@@ -116,7 +116,7 @@ class FoldPlan:
 
 
 def cross_validate(
-    model: Template,
+    model: AnyTemplate,
     corpus: Corpus,
     *,
     folds: int = FOLDS,

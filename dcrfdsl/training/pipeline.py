@@ -43,7 +43,7 @@ from ..semantics import (
     stage_settings,
 )
 from .carried_weights import carried_weights
-from .checking import Registered, Template, as_resolved, checker_warnings, require_arguments
+from .checking import AnyTemplate, Registered, as_resolved, checker_warnings, require_arguments
 from .checkpoints import Checkpoint, Checkpointing, fingerprint_of
 from .induction import with_induced_features
 from .parts import CorpusParts, joined_corpora, refuse_unsummed_stages, untrained_on_parts
@@ -133,7 +133,7 @@ class TrainingRequest:
 
 
 def fit(
-    model: Template,
+    model: AnyTemplate,
     corpus: Corpus | CorpusParts | None = None,
     *,
     stage: str | None = None,

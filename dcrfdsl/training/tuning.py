@@ -51,7 +51,7 @@ from ..semantics import (
     with_constants,
 )
 from ..syntax import Number, Value, value_text
-from .checking import Template, as_resolved, checker_warnings, require_arguments
+from .checking import AnyTemplate, as_resolved, checker_warnings, require_arguments
 from .pipeline import fit, with_probabilities, with_remarks
 from .side_by_side import run_side_by_side
 
@@ -264,7 +264,7 @@ class SearchPlan:
 
 
 def tune(
-    model: Template,
+    model: AnyTemplate,
     corpus: Corpus | None,
     dev: Corpus,
     *,

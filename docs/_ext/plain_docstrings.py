@@ -1,20 +1,23 @@
 """Docstrings of the package are plain text with backquotes: here they become what Sphinx reads.
 
-`name` becomes a literal, and lines such as `path: of the file.` a list of parameters, or of attributes where a class
-takes nothing of that name. Doctests stay as they are. Not here: signatures (`plain_signatures`).
+`name` becomes a literal, and lines such as `path: of the file.` a list of parameters. Of a class that users get, and do
+not make, they are its attributes, as they are where a class takes nothing of that name. Doctests stay as they are. Not
+here: signatures (`plain_signatures`).
 """
 
 from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
+from types import MappingProxyType
 from typing import Any
 
 from sphinx.application import Sphinx
 
 PARAMETERS = re.compile(r"([a-z]\w*(?:, [a-z]\w*)*):\s+(.+)")
 SEVERAL = re.compile(r"\s{3,}(?=[a-z]\w*(?:, [a-z]\w*)*:\s)")  # `program: a file.   bytes: its size.` on one line
+LONGEST = 40  # characters of a type beside its attribute
 LITERAL = re.compile(r"`([^`]+)`(\w?)")
 MARKS = re.compile(r"[\\*|]|_(?!\w)")
 
@@ -45,8 +48,11 @@ def _fields(lines: list[str]) -> Iterator[tuple[list[str], str]]:
     yield from fields
 
 
-def plain(lines: list[str], taken: Collection[str] | None = None) -> list[str]:
-    """The docstring as reST, paragraph by paragraph.   taken: what a class takes; other names are its attributes.
+def plain(
+    lines: list[str], taken: Collection[str] | None = None, types: Mapping[str, str] = MappingProxyType({})
+) -> list[str]:
+    """The docstring as reST, paragraph by paragraph.   taken: what a class takes; other names are its attributes, and
+    `types` has their types.
 
     All parameters stand in one list, where the first of them stand: Sphinx writes their types into every list.
     """
@@ -64,12 +70,29 @@ def plain(lines: list[str], taken: Collection[str] | None = None) -> list[str]:
                         blocks.append(parameters)
                     parameters += [f":param {name}: {_marked(text)}" for name in names]
                 else:
-                    attributes.append(f"* {', '.join(f'``{name}``' for name in names)}: {_marked(text)}")
+                    shown = [f"``{name}``" + (f" ({types[name]})" if name in types else "") for name in names]
+                    attributes.append(f"* {', '.join(shown)}: {_marked(text)}")
             if attributes:
                 blocks += [["Its attributes:"], attributes]
         else:
             blocks.append(_marked("\n".join(line.strip() for line in paragraph)).split("\n"))
     return [line for block in blocks for line in (*block, "")]
+
+
+def is_made(kind: type) -> bool:
+    """Whether users make objects of a class: its docstring then shows how, and that of exceptions need not."""
+    docstring = inspect.getdoc(kind) or ""
+    return issubclass(kind, BaseException) or bool(re.search(rf"^(?:>>>|\.\.\.).*\b{kind.__name__}\(", docstring, re.M))
+
+
+def _types(kind: type) -> dict[str, str]:
+    """The types of attributes as the source has them, but for those that are long or private."""
+    found = {}
+    for name, hint in inspect.get_annotations(kind).items():
+        text = str(getattr(hint, "__forward_arg__", hint))
+        if len(text) <= LONGEST and not re.search(r"\b_|[<(]", text):
+            found[name] = f"``{text}``"
+    return found
 
 
 def _taken(kind: type) -> set[str]:
@@ -85,9 +108,14 @@ def _taken(kind: type) -> set[str]:
 
 def _process(app: Sphinx, what: str, name: str, item: object, options: object, lines: list[str]) -> None:
     if name.startswith("dcrfdsl"):
-        lines[:] = plain(lines, _taken(item) if isinstance(item, type) else None)
+        if not isinstance(item, type):
+            lines[:] = plain(lines)
+        elif is_made(item):
+            lines[:] = plain(lines, _taken(item))
+        else:
+            lines[:] = plain(lines, (), _types(item))
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
-    app.connect("autodoc-process-docstring", _process, priority=400)  # before napoleon
+    app.connect("autodoc-process-docstring", _process, priority=400)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,8 +1,9 @@
 """Signatures as a reader would write them: without what Python shows of defaults and types that have no short form.
 
-`PosixPath('.')` becomes `Path('.')`, a default that is made anew each time `…`, and `Annotated[T, FieldInfo(…)]` its
-`T`. A class whose `__new__` takes anything is shown as its `__init__` takes it. Not here: docstrings
-(`plain_docstrings`).
+`PosixPath('.')` becomes `Path('.')`, a default that is made anew each time `…`, `<function f>` becomes `f`, and
+`Annotated[T, FieldInfo(…)]` its `T`. A class whose `__new__` takes anything is shown as its `__init__` takes it,
+and one that users get, and do not make, without what it takes. Not here: docstrings (`plain_docstrings`); names in
+place of long types (`autodoc_type_aliases`).
 """
 
 from __future__ import annotations
@@ -11,15 +12,27 @@ import inspect
 import re
 from typing import Any
 
+from plain_docstrings import is_made
 from sphinx.application import Sphinx
 
 ANNOTATED = re.compile(r"Annotated\[((?:[^\[\]]|\[[^\[\]]*\])*?), FieldInfo\([^()]*\)\]")
+# Unions of nodes, which have no name in signatures: what users call them.
+UNIONS = {
+    r"(?:[~\w.]*\b(?:Label|[A-Z]\w+) \| ){12}[~\w.]*\bExpectation\b": "Statement",
+    r"(?:[~\w.]*Sequence\[str\] \| int \| )?[~\w.]*Annotated\[[^\[\]]*\bLearned\b[^\[\]]*\]": "Domain",
+    r"[~\w.]*Annotated\[[^\[\]]*\bReference\b[^\[\]]*\]": "Value",
+}
 
 
 def plain_signature(text: str) -> str:
     """A signature or a type, in plain words."""
     text = re.sub(r"\b(?:Posix|Windows)Path\(", "Path(", text)
-    return ANNOTATED.sub(r"\1", text.replace("<factory>", "…"))
+    text = re.sub(r"<function (?:\w+\.)*(\w+)(?: at \w+)?>", r"\1", text)
+    text = re.sub(r"<[\w.]+ object at \w+>|<factory>", "…", text)
+    text = re.sub(r"\w*TypeAliasForwardRef\('(\w+)'\)", r"\1", ANNOTATED.sub(r"\1", text))
+    for union, name in UNIONS.items():
+        text = re.sub(union, name, text)
+    return text
 
 
 def _process(
@@ -27,6 +40,9 @@ def _process(
 ) -> tuple[str | None, str | None]:
     """Types that stand in descriptions have been noted by now, under the object's name; these are changed there."""
     noted = app.env.current_document.autodoc_annotations.get(name, {})
+    if isinstance(item, type) and not is_made(item):
+        noted.clear()
+        return "", None
     if isinstance(item, type) and signature == "(*args, **kwargs)":
         _, *taken = inspect.signature(inspect.getattr_static(item, "__init__")).parameters.values()
         signature = str(inspect.Signature([one.replace(annotation=one.empty) for one in taken]))

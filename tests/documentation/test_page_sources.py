@@ -1,4 +1,7 @@
-"""Page sources are plain Markdown, and every page stands in the list of its folder, from which the sidebar is made."""
+"""Page sources are plain Markdown, and every page stands in the list of its folder, from which the sidebar is made.
+
+Not here: whether links and examples of pages hold (`test_docs`, `test_pages`).
+"""
 
 from __future__ import annotations
 
@@ -13,12 +16,13 @@ DOCS = ROOT / "docs"
 SOURCES = [
     path
     for path in sorted(DOCS.rglob("*.md"))
-    if not {"_build", "messages", "groups"} & set(path.parts) and path.name != "python.md"
+    if not {"_build", "messages", "groups"} & set(path.parts) and path.parent.name != "python"
 ]
 DIRECTIVE = re.compile(r"^[`:]{3,}\{.*$", re.MULTILINE)
 FOLDERS = ("tutorial", "how-to", "explanation", "methods", "coming-from", "project")
 
 
+# The pages of the reference of Python are lists of names for autodoc.
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.relative_to(DOCS).as_posix())
 def test_a_page_has_no_directive(path: Path) -> None:
     """A code host would show it as it stands."""
@@ -30,6 +34,14 @@ def test_every_page_is_listed_once(folder: str) -> None:
     listed = CONTENTS.ITEM.findall((DOCS / folder / "index.md").read_text(encoding="utf-8"))
     pages = [path.stem for path in (DOCS / folder).glob("*.md") if path.stem != "index"]
     assert sorted(listed) == sorted(pages)
+
+
+def test_the_index_of_python_names_what_its_pages_describe() -> None:
+    pages = "".join(path.read_text(encoding="utf-8") for path in (DOCS / "reference/python").glob("*.md"))
+    described = re.findall(r"^\.\. [\w:]+:: (dcrfdsl\.[\w.]+)", pages, re.MULTILINE)
+    index, _, _ = (DOCS / "reference/python.md").read_text(encoding="utf-8").partition("<!-- contents -->")
+    named = re.findall(r"^(?:`dcrfdsl\.[\w.]+`,? ?)+$", index, re.MULTILINE)
+    assert sorted(re.findall(r"`([\w.]+)`", " ".join(named))) == sorted(described)
 
 
 PAGE = """# All

@@ -29,7 +29,7 @@ from ...data import BagColumn, Corpus, InternedColumn, NumericColumn, joined_bag
 from ...foundation import READING, Ints, clear_os_errors, data_error, is_writable, write_whole
 from ...semantics import ModelSpec, json_adapter
 from ...syntax import DataSpec
-from ..checking import Template, as_resolved
+from ..checking import AnyTemplate, as_resolved
 from .part_files import PART_VERSION, read_text, write_text
 from .part_runners import InTurn, PartRunner, part_runner
 
@@ -121,7 +121,7 @@ class CorpusParts:
 
 def open_parts(
     data: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
-    template: Template,
+    template: AnyTemplate,
     *,
     cache: str | os.PathLike[str] | None = None,
     memory: int | str | None = None,
