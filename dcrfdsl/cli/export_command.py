@@ -25,11 +25,15 @@ class ExportOptions:
     model: Annotated[str, Argument("MODEL", help="Model file.")]
     output: Annotated[
         str,
-        Option("-o", "--output", metavar="FILE", help="File to write: tagger.py, .mjs or .html; a model file."),
+        Option("-o", "--output", metavar="FILE", help="File to write: tagger.py, .mjs or .html; .onnx; a model file."),
     ]
     format: Annotated[
         str | None,
-        Option("--format", metavar="FORMAT", help="python, javascript or page, by the suffix of -o; model; crfsuite."),
+        Option(
+            "--format",
+            metavar="FORMAT",
+            help="python, javascript, page or onnx, by the suffix of -o; model; crfsuite.",
+        ),
     ] = None
     bits: Annotated[int, Option("--bits", metavar="N", help="Bits of a weight: 64, 32 or 16.")] = 64
     prune: Annotated[
@@ -37,6 +41,7 @@ class ExportOptions:
         Option("--prune", metavar="LIMIT", help="Leave out weights below 0.01, or the smallest 30%."),
     ] = None
     dev: Annotated[str | None, Option("--dev", metavar="DATA", help="Labelled data: scores before and after.")] = None
+    marginals: Annotated[bool, Option("--marginals", help="Probabilities too, as an output of an ONNX graph.")] = False
     features: Features = None
     rounds: Rounds = None
     as_json: Json = False
@@ -52,6 +57,9 @@ def export(options: ExportOptions) -> None:
     `-o tagger.mjs` it is one module of JavaScript, for Node, Deno and browsers; with `-o tagger.html` one page in which
     a text can be typed. The model needs exact inference and built-in features; anything else is refused.
 
+    `-o x.onnx` writes a model that reads scores of a neural net, and nothing else, as an ONNX graph: from a batch of
+    scores and the lengths of its sentences to labels. It is written by the package onnx, the extra `onnx`.
+
     `--format model` writes a model file again, for `dcrfdsl tag`: any model will do. One with functions of yours needs
     `--features` here as everywhere.
 
@@ -65,6 +73,7 @@ def export(options: ExportOptions) -> None:
       dcrfdsl export chunk.model -o tagger.py --bits 16 --prune 30% --dev dev.txt
       dcrfdsl export chunk.model -o small.model --format model --bits 16
       dcrfdsl export chunk.model -o chunk.crfsuite --format crfsuite
+      dcrfdsl export scored.model -o scored.onnx --marginals
     """
     by_suffix = SUFFIXES.get(Path(options.output).suffix, "python")
     name = options.format or by_suffix
@@ -74,11 +83,13 @@ def export(options: ExportOptions) -> None:
         wanted = next((suffix for suffix, one in SUFFIXES.items() if one == name), ".py")
         raise click.BadParameter(f"`--format {name}` writes a file whose name ends in `{wanted}`")
     _refuse_clashes(options, name)
+    if options.marginals and name != "onnx":
+        refuse("idle-option", "`--marginals` is for `--format onnx`: what else is written gives probabilities as it is")
     FORMATS[name](options, Talk(options.quiet))
 
 
-SUFFIXES = {".mjs": "javascript", ".html": "page"}
-PROGRAMS = ("python", *SUFFIXES.values())
+SUFFIXES = {".mjs": "javascript", ".html": "page", ".onnx": "onnx"}
+PROGRAMS = ("python", "javascript", "page")
 
 
 def _refuse_clashes(options: ExportOptions, name: str) -> None:
@@ -221,23 +232,34 @@ def _score(name: str, value: float) -> str:
     return f"{value:.4f}" if name in ("log_likelihood", "rank_risk") else f"{100 * value:.2f}"
 
 
-# a model of CRFsuite ------------------------------------------------------------------------------------------------
+# an ONNX graph, a model of CRFsuite ---------------------------------------------------------------------------------
+
+
+def _onnx(options: ExportOptions, talk: Talk) -> None:
+    if options.bits == 16:
+        raise click.BadParameter("the numbers of an ONNX graph have 64 or 32 bits")
+    _refuse_idle(options, ("--prune", "--dev"), "a graph has no weights of features, and labels as the model does")
+    path = export_room.export_onnx(_loaded(options), options.output, bits=options.bits, marginals=options.marginals)
+    talk(f"wrote {path} ({file_size(path)})")
 
 
 def _crfsuite(options: ExportOptions, talk: Talk) -> None:
-    weights, scores = "CRFsuite's file has one kind of weights", "CRFsuite's file scores as the model does"
-    idle = {
-        "--bits": (options.bits != 64, weights), "--prune": (options.prune is not None, weights),
-        "--dev": (options.dev is not None, scores), "--json": (options.as_json, "there are no figures to print"),
-    }  # fmt: skip
-    for name, (given, reason) in idle.items():
-        if given:
-            refuse("idle-option", f"`{name}` is for programs and `--format model`: {reason}")
+    reason = "CRFsuite's file has one kind of weights, and scores as the model does"
+    _refuse_idle(options, ("--bits", "--prune", "--dev"), reason)
     for remark in crfsuite.write_crfsuite_model(_loaded(options), options.output):
         talk(render(remark))
     talk(f"wrote {options.output}")
 
 
+def _refuse_idle(options: ExportOptions, names: tuple[str, ...], reason: str) -> None:
+    given = {"--bits": options.bits != 64, "--prune": options.prune is not None, "--dev": options.dev is not None}
+    for name in filter(given.__getitem__, names):
+        refuse("idle-option", f"`{name}` is for programs and `--format model`: {reason}")
+    if options.as_json:
+        refuse("idle-option", "`--json` is for programs and `--format model`: there are no figures to print")
+
+
 FORMATS: Table[Callable[[ExportOptions, Talk], None]] = Table(
-    "format to export to", {**dict.fromkeys(PROGRAMS, _tagger), "model": _model, "crfsuite": _crfsuite}
+    "format to export to",
+    {**dict.fromkeys(PROGRAMS, _tagger), "onnx": _onnx, "model": _model, "crfsuite": _crfsuite},
 )

@@ -1,4 +1,4 @@
-"""Self-contained taggers: one Python file and one `.npz`, which need numpy alone."""
+"""Models for other programs: self-contained taggers, which need numpy alone, and ONNX graphs of chains over scores."""
 
 import lazy_loader
 

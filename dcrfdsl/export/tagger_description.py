@@ -7,10 +7,9 @@ here: whether the model can be exported (`exportable`), files.
 from __future__ import annotations
 
 import itertools
-import math
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import accumulate
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -220,11 +219,11 @@ class _Writer:
         written = []
         has_weights = template.clique >= 0 and template.feature_set in set_of
         has_weights = has_weights and bool((self._weights_of(template.clique) != 0).any())
-        for kind, start in zip(self.model.graph.kinds, self._kind_starts, strict=True):
+        for kind, table in zip(self.model.graph.kinds, self._kind_tables, strict=True):
             if kind.template is not template:
                 continue
             cells = kind.full_assignments()
-            self.add("tables", self._shared[start : start + len(cells)])
+            self.add("tables", table)
             is_own = np.array_equal(cells, np.arange(template.num_assignments))
             mapped = (has_weights or template.given is not None) and not is_own
             if mapped:
@@ -264,18 +263,8 @@ class _Writer:
         }
 
     @cached_property
-    def _shared(self) -> Floats:
-        """The log potentials that all instances of a kind share, kind by kind: biases and hard constraints."""
-        bindings = self.model.parameters.bindings(self.model.graph)
-        shared = self.model.graph.shared.hard_cells()
-        np.add.at(shared, bindings.bias_cell, self.model.weights[bindings.bias_weight])
-        return shared
-
-    @cached_property
-    def _kind_starts(self) -> list[int]:
-        """Where the table of each kind begins in `_shared`, behind one cell that belongs to none."""
-        sizes = [math.prod(kind.cards) for kind in self.model.graph.kinds]
-        return list(accumulate([1, *sizes]))[: len(sizes)]
+    def _kind_tables(self) -> list[Floats]:
+        return kind_tables(self.model)
 
     def _entries(self, template: CliqueTemplate, features: list[Ints]) -> None:
         """The weights of a clique's features in their new order, without those that are 0."""
@@ -307,6 +296,14 @@ class _Writer:
             values = np.concatenate([np.zeros(0, kind), *self.parts.get(name, ())])
             arrays[name] = values.astype(self.weight_type) if kind is np.float64 else narrow(values)
         return arrays
+
+
+def kind_tables(model: TrainedModel) -> list[Floats]:
+    """Of each kind of factor the log potentials that all its instances share: biases and hard constraints, [size]."""
+    graph = model.graph
+    cells, bindings = graph.shared.hard_cells(), model.parameters.bindings(graph)
+    np.add.at(cells, bindings.bias_cell, model.weights[bindings.bias_weight])
+    return [cells[start:end] for start, end in pairwise(graph.shared.starts[: len(graph.kinds) + 1])]
 
 
 KINDS = {

@@ -57,6 +57,7 @@ FILES = {
     "iob1.txt": "Ann I-PER\nruns O\n",
     "names.dcrf": "data conll(word, ner)\nlabel ner in bio(PER)\nclique ner: bias, word\n",
     "names.txt": "Ann B-PER\nruns O\n",
+    "scored.dcrf": "data jsonl(logits: scores(ner), ner)\nlabel ner in bio(PER)\nclique ner: offset(logits)\n",
     "train.csv": "word,chunk\nthe,B\ndog,I\n",
     "upos.dcrf": "data conllu(word = form, upos)\nlabel upos\nclique upos: bias, word\n",
     "gold.conllu": "1\tit\t_\tPRON\t_\t_\t_\t_\t_\t_\n2\truns\t_\tVERB\t_\t_\t_\t_\t_\t_\n\n",
@@ -69,6 +70,7 @@ MODELS = {
     "shapes": "train.txt --features shapes.py",
     "upos": "gold.conllu",
     "names": "names.txt",
+    "scored": "",  # it learns nothing
 }
 EXAMPLES = [
     (name, line) for name in COMMANDS for line in (*described_command(name).examples, *described_command(name).more)
@@ -127,6 +129,8 @@ def test_an_example_runs(
 ) -> None:
     if "demo" in line and importlib.util.find_spec("turkish_treebanks") is None:
         pytest.skip("needs the extra `demo`")
+    if ".onnx" in line and importlib.util.find_spec("onnx") is None:
+        pytest.skip("needs the extra `onnx`")
     if "--cluster" in line:
         pytest.skip("needs a scheduler")
     if "--workers" in line and importlib.util.find_spec("distributed") is None:

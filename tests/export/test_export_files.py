@@ -246,7 +246,7 @@ def test_a_model_that_no_program_can_be_made_of_has_a_smaller_file(tmp_path: Pat
         (["--prune", "-1"], "such as 30%"),
         (["--prune", "120%"], "such as 30%"),
         (["--prune", "nan"], "such as 30%"),
-        (["--format", "onyx"], "the formats are python, javascript, page, model, crfsuite"),
+        (["--format", "onyx"], "the formats are python, javascript, page, onnx, model, crfsuite"),
         (["--format", "crfsuite", "--bits", "16"], "is for programs and `--format model`"),
     ],
 )
