@@ -17,7 +17,7 @@ import click
 
 from .. import __version__
 from ..foundation import did_you_mean, whole_stream
-from .command_table import COMMANDS
+from .command_table import COMMANDS, GROUPS
 from .console import abandon_messages, file_failed, guarded, open_standard_streams
 from .options import command_parser
 
@@ -31,10 +31,12 @@ INTERRUPTED = 130  # as shells have it: 128 + SIGINT
 HELP = """Dynamic conditional random fields: write a template, train it on a corpus, tag text with it.
 
 \b
-dcrfdsl new linear_chain -o chunk.dcrf
+dcrfdsl new --for train.txt -o chunk.dcrf
 dcrfdsl check chunk.dcrf --data train.txt
 dcrfdsl train chunk.dcrf train.txt -o chunk.model
 dcrfdsl tag chunk.model test.txt
+
+`dcrfdsl COMMAND --help` has examples, and `dcrfdsl explain WORD` explains any word.
 """
 
 
@@ -58,6 +60,14 @@ class _Commands(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
         """In the order of the help screen, and not of the alphabet."""
         return list(COMMANDS)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """In sections whose columns are in line."""
+        width = max(map(len, COMMANDS))
+        for caption, names in GROUPS.items():
+            with formatter.section(caption):
+                parsers = ((name, command_parser(name, COMMANDS[name])) for name in names)
+                formatter.write_dl([(name.ljust(width), parser.get_short_help_str(99)) for name, parser in parsers])
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

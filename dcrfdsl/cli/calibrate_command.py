@@ -69,7 +69,7 @@ Reliabilities = Mapping[str, "Reliability"]
 
 @with_options(CalibrateOptions)
 def calibrate(options: CalibrateOptions) -> None:
-    """Make the probabilities of a model fit held-out data, and show how far they do.
+    """Make probabilities fit held-out data, and show how far they do.
 
     `temperature` finds one factor for all scores, which changes every probability of the model and leaves the best
     labelling as it is. `isotonic` fits a rising function for each kind of prediction (tokens, segments, layers,

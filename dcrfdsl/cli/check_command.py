@@ -60,9 +60,9 @@ class CheckOptions:
 
 @with_options(CheckOptions)
 def check(options: CheckOptions) -> None:
-    """Check templates, all their problems at once.
+    """Check templates: all problems at once, and what a model costs.
 
-    Ends with a table of what the model will cost; with data, also what only data can tell.
+    With data, also what only data can tell.
 
     \b
     Example:

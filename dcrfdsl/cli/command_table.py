@@ -15,10 +15,15 @@ _MODULES = {
     "probability": "sentence_commands",
 }  # fmt: skip
 _FUNCTIONS = {"eval": "evaluate"}  # `eval` is a word of Python
-_NAMES = (
-    "demo", "new", "convert", "check", "explain", "fmt", "train", "cv", "tag", "suggest", "eval", "compare", "report",
-    "show", "why", "probability", "calibrate", "export", "unroll", "infer", "schema", "lsp",
-)  # fmt: skip
+# The sections of the help screen: first the path from a template to tagged text, then what lies beside it.
+GROUPS = {
+    "First steps": ("demo", "new", "check", "train", "eval", "tag"),
+    "Look inside": ("why", "report", "show", "probability", "unroll"),
+    "Do better": ("cv", "compare", "suggest", "calibrate"),
+    "Take along": ("export", "convert", "infer"),
+    "Help with templates": ("explain", "fmt", "lsp", "schema"),
+}
+_NAMES = tuple(name for names in GROUPS.values() for name in names)
 
 
 class _Functions(Mapping[str, Callable[..., None]]):

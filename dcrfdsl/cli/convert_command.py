@@ -78,9 +78,9 @@ def convert(
     ] = None,
     quiet: Quiet = False,
 ) -> None:
-    """Make a template of what another tool has, a model of one of CRFsuite, or convert data to another format.
+    """Convert templates and models of other tools, or data.
 
-    Templates are those of CRF++, Wapiti and GRMM, and parameters of sklearn-crfsuite.
+    Templates are those of CRF++, Wapiti and GRMM, and parameters of sklearn-crfsuite; models are those of CRFsuite.
 
     Lines that cannot be converted are reported and stand in the result as comments; the rest is converted, and the
     exit code is 1. What is converted but counts features differently is a warning or a note.

@@ -37,9 +37,9 @@ def explain(
         Argument("[NAME]...", help="Words of the language, kinds of message, commands, options, modules."),
     ] = None,
 ) -> None:
-    """Explain a statement, function, method, setting, metric, kind of message, command, option or module.
+    """Explain a word of the language, a message, command or option.
 
-    Without a NAME it lists all names.
+    A word is a statement, function, method, setting, metric or module. Without a NAME it lists all names.
 
     \b
     Example:

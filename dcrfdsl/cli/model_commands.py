@@ -37,7 +37,7 @@ def show(
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Show what a model has learned.
+    """Show what a model has learned: its weights and its record.
 
     The strongest weights by clique and feature, and how the model was trained. A model without weights is its template
     with the values of its constants, and the states of its labels.
@@ -168,7 +168,7 @@ def report(
     features: Features = None,
     quiet: Quiet = False,
 ) -> None:
-    """Write a report on a model and labelled data: one page for a browser.
+    """Report on a model as a page: scores, errors, weights, graphs.
 
     Scores with intervals, confusions of states and segments, a browser of all errors with explanations, calibration,
     learning curves, the strongest weights, transitions, unrolled graphs and probabilities of sentences, the data, the

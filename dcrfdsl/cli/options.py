@@ -121,9 +121,15 @@ def command_parser(name: str, function: Callable[..., None], **settings: Any) ->
         name,
         callback=partial(_call, function),
         params=[_parameter(each.name, hints[each.name], each.default) for each in parameters],
-        help=inspect.getdoc(function),
+        help=_examples_first(inspect.getdoc(function) or ""),
         context_settings=settings,
     )
+
+
+def _examples_first(docstring: str) -> str:
+    """The help of a command: its examples stand below the summary, before what is said at length."""
+    summary, *blocks = docstring.split("\n\n")
+    return "\n\n".join([summary, *sorted(blocks, key=lambda block: not block.startswith("\b\nExample:"))])
 
 
 def value_type(hint: Any) -> tuple[Any, bool]:
@@ -214,21 +220,44 @@ class _Argument(click.Argument):
 
 
 class _Parser(click.Command):
-    """A command whose help has its arguments before its options."""
+    """A command whose help has its arguments before its options, and these in sections."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         arguments = [(each.metavar or "", each.help or "") for each in self.params if isinstance(each, _Argument)]
         if arguments:
             with formatter.section("Arguments"):
                 formatter.write_dl(arguments)
-        options = [each.get_help_record(ctx) for each in self.get_params(ctx) if isinstance(each, click.Option)]
-        with formatter.section("Options"):
-            formatter.write_dl([record for record in options if record is not None])
+        named = {name: caption for caption, names in SECTIONS.get(self.name or "", {}).items() for name in names}
+        sections: dict[str, list[tuple[str, str]]] = {"Options": [], **{caption: [] for caption in named.values()}}
+        sections["Options of many commands"] = []
+        for each in self.get_params(ctx):
+            if isinstance(each, click.Option) and (record := each.get_help_record(ctx)):
+                caption = "Options of many commands" if SHARED.intersection(each.opts) else "Options"
+                sections[named.get(each.opts[0], caption)].append(record)
+        for caption, records in sections.items():
+            if records:
+                with formatter.section(caption):
+                    formatter.write_dl(records)
 
     def format_arguments(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Nothing: click 8.5 would list the arguments again."""
 
 
+# The sections of the help of commands with many options; what several commands share stands last.
+SHARED = {"--set", "--stage", "--features", "--threads", "--json", "--quiet", "--help"}
+SECTIONS = {
+    "train": {
+        "Start, break off, go on": ("--from", "--resume", "--checkpoint"),
+        "Search of constants": ("--tune", "--best", "--at-least", "--search", "--trials", "--seed", "--jobs"),
+        "Large data": ("--memory", "--cache", "--workers", "--cluster"),
+        "Records": ("--curve", "--log"),
+    },
+    "tag": {
+        "Probabilities and other labellings": ("--marginals", "--clique-marginals", "--confidence", "--nbest"),
+        "What needs no review": ("--sets", "--accept"),
+        "Speed": ("--flush", "--jobs"),
+    },
+}
 MOST_JOBS = 1_000  # processes of one command: more are a slip of the keyboard
 MOST_DRAWS = 1_000_000  # of a bootstrap, whose sums are kept: hundreds of megabytes
 

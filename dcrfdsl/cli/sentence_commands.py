@@ -39,7 +39,7 @@ def why(
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Explain a prediction: why this label, and not another one.
+    """Explain a prediction: why this label and not another one.
 
     Compares the best labelling that has the model's label at a position with the best one that has another state there.
     The difference of their scores is the sum of what each feature of each clique adds to it, in nats: a feature's value
@@ -152,7 +152,7 @@ def probability(
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Say how likely an event is: a condition over the labels of a sentence.
+    """Say how likely a condition over the labels of a sentence is.
 
     An event is a condition of the language with a position after each label: `y[3] is B and not y[4] in {B, O}`.
     `segment(y, 3, 5, LOC)` says that positions 3 to 5 are exactly one segment of type LOC. `predicted` says that the

@@ -34,8 +34,8 @@ _TOKENS_AT_ONCE = 50_000
 
 @with_options(TagOptions)
 def tag(options: TagOptions) -> None:
-    """Tag text. The input comes out again with the predicted labels appended, in the order of the template.
-    In crfsuite and grmm they take the places of the labels.
+    """Tag text with a model. The input comes out again with the predicted labels appended, in the order of the
+    template. In crfsuite and grmm they take the places of the labels.
 
     conll, csv and tsv get more columns, jsonl the key "predicted". In conllu and spans a label goes where its gold
     stands, in place of it; --apart keeps both.

@@ -51,7 +51,7 @@ def new(
     compares: Annotated[bool, Option("--try", help="Train three templates for DATA, and write the best one.")] = False,
     quiet: Quiet = False,
 ) -> None:
-    """List the ready-made templates, take one, or make a first one for data.
+    """List ready templates, copy one, or make one for your data.
 
     With --for the beginning of DATA is looked at: its format, what each column holds, which ones are labels, as far as
     --from and --labels leave it open. The template has a reason for each choice, and what it costs, which is printed
@@ -170,9 +170,10 @@ def fmt(
 
 
 def lsp() -> None:
-    """Serve an editor over stdin and stdout: problems as you type, completion, hover, rename, layout.
+    """Serve an editor: problems as you type, completion, layout.
 
-    An editor starts it; it is of no use by hand. It needs the package pygls: pip install -e '.[lsp]'.
+    An editor starts it and talks by stdin and stdout; it is of no use by hand. It needs the package pygls: pip install
+    -e '.[lsp]'.
 
     \b
     Example:

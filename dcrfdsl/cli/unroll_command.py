@@ -47,7 +47,7 @@ def unroll(
     features: Features = None,
     quiet: Quiet = False,
 ) -> None:
-    """Draw the factor graph of one sentence.
+    """Draw the factor graph of a sentence.
 
     A template learns its states and features from the data; a model has its own, and the data needs no labels.
 

@@ -12,12 +12,21 @@ from collections.abc import Sequence
 
 from dcrfdsl.cli import COMMANDS
 from dcrfdsl.cli.command_reference import DescribedCommand, DescribedOption, described_command
+from dcrfdsl.cli.command_table import GROUPS
 
 HEAD = """# Commands
 
 `dcrfdsl COMMAND --help` prints the same in a terminal, `dcrfdsl explain --OPTION` explains an option, and
 `dcrfdsl --version` prints the version. Data goes to stdout, messages to stderr. Exit codes: 0 done, 1 unusable input,
 2 wrong usage, 70 a fault of the program, 128 + n ended by signal n.
+
+Shells complete commands, options and names of files after one of these lines, which belong in the shell's own file:
+
+```sh
+eval "$(_DCRFDSL_COMPLETE=bash_source dcrfdsl)"         # ~/.bashrc
+eval "$(_DCRFDSL_COMPLETE=zsh_source dcrfdsl)"          # ~/.zshrc
+_DCRFDSL_COMPLETE=fish_source dcrfdsl | source          # ~/.config/fish/config.fish
+```
 """
 CODE = re.compile(r"(`[^`]*`)")
 OPTION = re.compile(r"(?<![\w`-])--?[a-z][\w-]*")
@@ -26,11 +35,12 @@ OPTION = re.compile(r"(?<![\w`-])--?[a-z][\w-]*")
 def commands_page() -> str:
     """The page of all commands, in Markdown."""
     commands = [described_command(name) for name in COMMANDS]
-    rows = [
-        (f"[`{command.name}`](#dcrfdsl-{command.name})", _prose(command.paragraphs[0].split(". ")[0].rstrip(".")))
+    rows = {
+        command.name: (f"[`{command.name}`](#dcrfdsl-{command.name})", _prose(command.paragraphs[0].split(". ")[0]))
         for command in commands
-    ]
-    return "\n".join([HEAD, _table(("command", "what it does"), rows), *map(_section, commands)])
+    }
+    tables = [_table((caption.lower(), ""), [rows[name] for name in names]) for caption, names in GROUPS.items()]
+    return "\n".join([HEAD, *tables, *map(_section, commands)])
 
 
 def _section(command: DescribedCommand) -> str:

@@ -6,6 +6,7 @@ import itertools
 import json
 import math
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -18,6 +19,7 @@ import numpy as np
 import pytest
 
 from dcrfdsl.cli import COMMANDS, run
+from dcrfdsl.cli.command_table import GROUPS
 from dcrfdsl.cli.console import EndedBySignal, Interruption, Talk, guarded
 from dcrfdsl.foundation.errors.diagnostics import data_error
 from dcrfdsl.semantics.resolve.resolution import load_text
@@ -88,10 +90,14 @@ def test_help_has_an_example_and_quiet(command: str, capsys: Captured) -> None:
     assert not err
 
 
-def test_help_screen_lists_every_command(capsys: Captured) -> None:
+def test_help_screen_has_a_line_for_each_command(capsys: Captured) -> None:
+    """In 80 columns, in sections by the path of a user, with nothing cut off."""
     assert run(["--help"]) == 0
-    out = capsys.readouterr().out
-    assert [line.split()[0] for line in out.partition("Commands:\n")[2].splitlines()] == list(COMMANDS)
+    sections = capsys.readouterr().out.split("\n\n")[-len(GROUPS) :]
+    listed = [re.findall(r"^  (\w+) +([A-Z].+)$", section, re.MULTILINE) for section in sections]
+    assert [tuple(name for name, _ in rows) for rows in listed] == list(GROUPS.values())
+    assert max(map(len, "\n".join(sections).splitlines())) < 80 and "..." not in "".join(sections)
+    assert sum(len(section.strip().splitlines()) - 1 for section in sections) == len(COMMANDS)
 
 
 def test_help_screen_loads_nothing_heavy() -> None:
