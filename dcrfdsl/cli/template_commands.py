@@ -82,22 +82,24 @@ def new(
         for what, group in READY.items():
             print(f"{what}:")
             for name in group:
-                print(f"  {name:<{width}}  {_first_sentence(ready[name])}")
+                comes = " Comes with data." if _data(ready[name]) else ""
+                print(f"  {name:<{width}}  {_first_sentence(ready[name])}{comes}")
         return
     name = template.removesuffix(".dcrf")
     if name not in ready:
         remedy = spelling_remedy(did_you_mean(name, ready), "`dcrfdsl new` lists them")
         refuse("unknown-template", f"there is no ready-made template `{template}`", remedy)
     text = ready[name].read_text(encoding="utf-8")
-    lists = _lists(text, name)
+    lists, data = _lists(text, name), _data(ready[name])
     talk = Talk(quiet)
     if output is None or is_stdout(output):
         print(text, end="")
-        if lists:
-            names = " and ".join(f"`{own}`" for own in lists)
-            talk(f"it reads {names}; `dcrfdsl new {name} -o FILE` writes them too, beside FILE")
+        for what, files in (("it reads", lists), ("data to try it on are", data)):
+            if files:
+                names = " and ".join(f"`{own}`" for own in files)
+                talk(f"{what} {names}; `dcrfdsl new {name} -o FILE` writes them too, beside FILE")
         return
-    beside = {output.parent / own: ready[name].parent / own for own in lists}
+    beside = {output.parent / own: ready[name].parent / own for own in (*lists, *data)}
     for path in (output, *beside):
         if path.exists():
             other = "name" if path == output else "folder"
@@ -107,9 +109,12 @@ def new(
     for path, shipped in beside.items():
         write_whole(path, (shipped.read_bytes(),))
     write_whole(output, (text.encode(),))
-    also = f"; it reads {' and '.join(map(str, beside))}, written too" if beside else ""
-    talk(f"{output} written{also}; next:")
+    also = f"; {'data to try it on are' if data else 'it reads'} {' and '.join(map(str, beside))}, written too"
+    talk(f"{output} written{also if beside else ''}; next:")
     talk(f"  dcrfdsl check {shell_word(output)}")
+    if data:
+        train, model = output.parent / data[0], output.with_suffix(".model")
+        talk(f"  dcrfdsl train {shell_word(output)} {shell_word(train)} -o {shell_word(model)}")
 
 
 def _lists(text: str, name: str) -> list[str]:
@@ -118,6 +123,11 @@ def _lists(text: str, name: str) -> list[str]:
     from ..syntax import Lexicon, parse
 
     return [one.path for one in parse(text, name).statements if isinstance(one, Lexicon)]
+
+
+def _data(template: Path) -> list[str]:
+    """The names of the files that a template comes with, to train it and to test it."""
+    return [path.name for path in (template.with_suffix(".txt"), template.with_suffix(".test.txt")) if path.exists()]
 
 
 def _first_sentence(path: Path) -> str:

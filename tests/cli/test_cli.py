@@ -7,6 +7,7 @@ import json
 import math
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -409,6 +410,26 @@ def test_new_writes_a_template_that_checks(here: Path, capsys: Captured) -> None
         assert capsys.readouterr().err == ""
         assert run(["check", f"{name}.mine.dcrf"]) == 0, capsys.readouterr().err
         assert run(["fmt", "--check", f"{name}.mine.dcrf"]) == 0
+
+
+@pytest.mark.long
+def test_new_brings_data_that_a_template_learns_from(here: Path, capsys: Captured) -> None:
+    assert run(["new"]) == 0
+    (line,) = (line for line in capsys.readouterr().out.splitlines() if line.endswith("Comes with data."))
+    assert line.split()[0] == "linear_chain"
+    (here / "my data").mkdir()
+    assert run(["new", "linear_chain", "-o", "my data/chunk.dcrf"]) == 0
+    said = capsys.readouterr().err.splitlines()
+    assert said[0].endswith("my data/linear_chain.txt and my data/linear_chain.test.txt, written too; next:")
+    commands = [shlex.split(line) for line in said[1:]]
+    assert [command[1] for command in commands] == ["check", "train"]
+    for _, *arguments in commands:
+        assert run(arguments) == 0
+    capsys.readouterr()
+    assert run(["eval", "my data/chunk.model", "my data/linear_chain.test.txt", "--json"]) == 0
+    assert 0.9 < json.loads(capsys.readouterr().out)["segments(chunk).f1"] < 1.0
+    assert run(["new", "linear_chain"]) == 0
+    assert "`linear_chain.txt` and `linear_chain.test.txt`; `dcrfdsl new" in capsys.readouterr().err
 
 
 def test_new_brings_the_lists_that_a_template_reads(here: Path, capsys: Captured) -> None:
