@@ -197,7 +197,7 @@ def _apologise(error: Exception) -> int:
         return OUR_FAULT
     place = ""
     try:
-        with tempfile.NamedTemporaryFile("w", prefix="dcrfdsl-", suffix=".txt", delete=False) as file:
+        with tempfile.NamedTemporaryFile("w", encoding="utf-8", prefix="dcrfdsl-", suffix=".txt", delete=False) as file:
             traceback.print_exception(error, file=file)
             place = f"The traceback is in {file.name}. "
     except OSError:

@@ -70,7 +70,7 @@ class LineFile:
 
     def __enter__(self) -> Self:
         with clear_os_errors(self._path, WRITING):
-            self._file = self._opened.enter_context(open(self._path, "a", encoding="utf-8"))
+            self._file = self._opened.enter_context(open(self._path, "a", encoding="utf-8", newline="\n"))
             try:
                 lock(self._file.fileno())
             except BlockingIOError:

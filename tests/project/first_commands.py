@@ -22,7 +22,7 @@ from pathlib import Path
 NAME, TEXT = "first.txt", "The DT\nold JJ\nmarket NN\nopened VBD\n. .\n"
 COMMANDS = {
     "new": "new linear_chain -o chunk.dcrf",
-    "check": "check chunk.dcrf --data linear_chain.txt",
+    "check": "check chunk.dcrf",
     "train": "train chunk.dcrf linear_chain.txt -o chunk.model",
     "eval": "eval chunk.model linear_chain.test.txt",
     "tag": f"tag chunk.model {NAME}",
