@@ -90,16 +90,16 @@ def new(
         remedy = spelling_remedy(did_you_mean(name, ready), "`dcrfdsl new` lists them")
         refuse("unknown-template", f"there is no ready-made template `{template}`", remedy)
     text = ready[name].read_text(encoding="utf-8")
-    lists, data = _lists(text, name), _data(ready[name])
+    lists, samples = _lists(text, name), _data(ready[name])
     talk = Talk(quiet)
     if output is None or is_stdout(output):
         print(text, end="")
-        for what, files in (("it reads", lists), ("data to try it on are", data)):
+        for what, files in (("it reads", lists), ("data to try it on are", samples)):
             if files:
                 names = " and ".join(f"`{own}`" for own in files)
                 talk(f"{what} {names}; `dcrfdsl new {name} -o FILE` writes them too, beside FILE")
         return
-    beside = {output.parent / own: ready[name].parent / own for own in (*lists, *data)}
+    beside = {output.parent / own: ready[name].parent / own for own in (*lists, *samples)}
     for path in (output, *beside):
         if path.exists():
             other = "name" if path == output else "folder"
@@ -109,11 +109,11 @@ def new(
     for path, shipped in beside.items():
         write_whole(path, (shipped.read_bytes(),))
     write_whole(output, (text.encode(),))
-    also = f"; {'data to try it on are' if data else 'it reads'} {' and '.join(map(str, beside))}, written too"
+    also = f"; {'data to try it on are' if samples else 'it reads'} {' and '.join(map(str, beside))}, written too"
     talk(f"{output} written{also if beside else ''}; next:")
     talk(f"  dcrfdsl check {shell_word(output)}")
-    if data:
-        train, model = output.parent / data[0], output.with_suffix(".model")
+    if samples:
+        train, model = output.parent / samples[0], output.with_suffix(".model")
         talk(f"  dcrfdsl train {shell_word(output)} {shell_word(train)} -o {shell_word(model)}")
 
 
