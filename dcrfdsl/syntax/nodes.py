@@ -59,6 +59,10 @@ class Node:
         if len(self.__dict__) > len(known) or any(one is MISSING for one in self.__dict__.values()):
             wrong = [*(given.keys() - known), *(name for name, one in self.__dict__.items() if one is MISSING)]
             raise TypeError(f"{kind.__name__} has no such field, or needs it: {', '.join(sorted(wrong))}")
+        self.__post_init__()
+
+    def __post_init__(self) -> None:
+        """What a class does with its fields once it has them."""
 
     def __setattr__(self, name: str, value: object) -> None:
         raise FrozenInstanceError(f"cannot assign to field {name!r}")

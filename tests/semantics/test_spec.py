@@ -809,3 +809,9 @@ def test_any_part_survives_the_way_to_text_and_back(part: str, data: st.DataObje
 @given(st.builds(ModelSpec, **PARTS))
 def test_any_specification_survives_the_way_to_text_and_back(spec: ModelSpec) -> None:
     assert load_text(to_text(spec)).require(unchecked=True) == spec
+
+
+def test_a_specification_knows_the_schemes_of_its_spans_however_it_is_made() -> None:
+    text = "dcrf 1\ndata spans(word = token, part = spans)\nlabel part in bio(TOWN)\nclique part: bias, word\n"
+    spec = load_text(text).require()
+    assert ModelSpec.model_validate(spec.model_dump()) == spec and spec.data.schemes[0].label == "part"
