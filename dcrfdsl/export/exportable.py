@@ -61,12 +61,6 @@ def _of_inference(model: TrainedModel) -> Iterator[tuple[str, str]]:
     remedy = f"train with `infer exact`, or {INSTEAD}"
     if settings.method not in ("exact", "auto"):
         yield f"`infer {settings.method}` is not exact inference", remedy
-    if any(clique.segmental for clique in model.spec.cliques):
-        message = "its `segment` statement weighs whole segments, which exported programs do not"
-        yield message, f"train without it, or {INSTEAD}"
-    if model.graph.of_sentence:
-        name = model.graph.variables[min(model.graph.of_sentence)]
-        yield f"`{name}` is a label of the whole sentence, which exported programs do not have", INSTEAD
     if model.inference_method == "automaton":
         yield "exact inference is possible by an automaton alone, which exported programs do not have", remedy
     elif model.inference_method != "exact":

@@ -10,7 +10,17 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..features import Factor, arguments_of, condition_text, fixed_condition, kind_of, leaves, moved, term_text
+from ..features import (
+    Factor,
+    arguments_of,
+    condition_text,
+    fixed_condition,
+    kind_of,
+    leaves,
+    moved,
+    segment_place,
+    term_text,
+)
 from ..foundation import data_error
 from ..semantics import FUNCTIONS, Bins, Connectives, ModelSpec, Observed, bin_names, bind, fold, read_bins, tests_gap
 from ..syntax import NUMERIC, nodes as ex
@@ -21,6 +31,7 @@ Node = list[Any]
 CONNECTIVES: Connectives[Node] = Connectives(
     lambda inner: ["not", inner], lambda parts: ["and", *parts], lambda parts: ["or", *parts]
 )
+OF_SEGMENT = ("first", "last", "joined", "any")  # what is read of the tokens of a segment
 # Functions that give one text for each of theirs.
 ONE_TEXT = ("lower", "shape", "length", "lookup", "extract", "exact_length", "bin", "scaled")
 
@@ -161,6 +172,8 @@ class NodeWriter:
             column = self.spec.column(leaf.name)
             kind = "numbers" if column is not None and column.type.name in NUMERIC else "column"
             return [leaf.name] if column is None else [kind, leaf.name]
+        if leaf.function in OF_SEGMENT:
+            return ["segment", leaf.function, *segment_place(leaf)]
         read = leaf.arguments[0].value
         if isinstance(read, ex.Reference | ex.Apply) and isinstance(read.place, ex.Window):
             base, inner, _ = self._side(read.model_copy(update={"place": ex.At(offset=0)}))
@@ -180,8 +193,8 @@ class NodeWriter:
             return [column.type.name] if column is not None and column.type.name in bags else ["column"]
         subject = term.arguments[0].value
         assert isinstance(subject, ex.Reference | ex.Apply)
-        if term.function == "span" or isinstance(subject.place, ex.Window):
-            return ["column"]
+        if term.function in ("span", *OF_SEGMENT) or isinstance(subject.place, ex.Window):
+            return ["each" if term.function == "any" else "column"]
         if term.function == "bin":
             bins = read_bins(term, self.spec.settled)
             assert isinstance(bins, Bins)

@@ -84,8 +84,8 @@ class _Writer:
             if templates:
                 set_of[number] = len(sets)
                 sets.append(self._feature_set(number, templates))
-        cliques = [self._clique(template, used, set_of) for template in graph.templates]
-        order = graph.elimination_order(graph.shape(1))
+        cliques = [self._clique(one, used, set_of) for one in graph.templates if one.segments is None]
+        order, whole = graph.elimination_order(graph.shape(1)), sorted(graph.of_sentence)
         lexicons = self._lexicons()
         for texts, _ in (self.vocabularies[name] for name in self.vocabulary_of):
             self.texts.extend(texts)
@@ -113,7 +113,8 @@ class _Writer:
             "decode": "marginal" if model.decode == "marginal" else "joint",  # which is exact here
             "temperature": model.temperature,
             "cards": list(graph.cards),
-            "order": order,
+            "order": order[: len(order) - len(whole)],
+            "whole": whole,
             "latents": list(graph.latents),
             "leaves": self.nodes.leaves,
             "atoms": self.atoms,
@@ -189,7 +190,10 @@ class _Writer:
                     "stages": [[before, len(stage_keys)] for before, stage_keys in stages],
                 }
             )
-        return {"pads": [plan.pad_left, plan.pad_right], "templates": written}
+        shape = next((one.segments for one in self.model.graph.templates if one.feature_set == number), None)
+        segments = None if shape is None else [shape.limit, shape.together]
+        pads = [plan.pad_left, plan.pad_right]
+        return {"pads": pads, "templates": written, "summed": plan.summed, "segments": segments}
 
     def _digits(self, factor: Factor, plan: FeatureSetPlan, codes: Ints) -> tuple[Ints, int]:
         """The codes of a factor in its smaller vocabulary, and their number; 0 for a number, which takes no part in
@@ -217,7 +221,7 @@ class _Writer:
 
     def _clique(self, template: CliqueTemplate, used: list[list[_Template]], set_of: dict[int, int]) -> dict[str, Any]:
         written = []
-        has_weights = template.clique >= 0 and template.feature_set in set_of
+        has_weights = template.clique >= 0 and template.naming_set in set_of
         has_weights = has_weights and bool((self._weights_of(template.clique) != 0).any())
         for kind, table in zip(self.model.graph.kinds, self._kind_tables, strict=True):
             if kind.template is not template:
@@ -229,8 +233,8 @@ class _Writer:
             if mapped:
                 self.add("maps", cells)
             written.append({"pattern": list(kind.pattern), "mapped": mapped})
-        if has_weights:
-            self._entries(template, [one.feature for one in used[template.feature_set]])
+        if has_weights and template.segment_length <= 1:  # segments of all lengths have the same weights
+            self._entries(template, [one.feature for one in used[template.naming_set]])
         codes = 0 if template.coded is None else len(template.coded)
         priced = template.coded is not None and template.coded.dtype != np.bool_
         if template.coded is not None:
@@ -240,7 +244,8 @@ class _Writer:
             "offsets": list(template.offsets),
             "padded": template.pad,
             "position": template.position,
-            "set": set_of[template.feature_set] if has_weights else None,
+            "set": set_of[template.naming_set] if has_weights else None,
+            "segment": template.segment_length,
             "assignments": template.num_assignments,
             "kinds": written,
             "codes": codes,

@@ -19,7 +19,7 @@ from .plan.expansion import (
     leaves as leaves,
 )
 from .plan.notation import condition_text as condition_text, term_text as term_text
-from .plan.term_places import moved as moved
+from .plan.term_places import moved as moved, segment_place as segment_place
 from .relation_instances import Pairs as Pairs
 from .segment_rows import Candidates as Candidates, candidate_row as candidate_row
 from .values.condition_kinds import kind_of as kind_of

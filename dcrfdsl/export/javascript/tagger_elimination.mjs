@@ -51,12 +51,13 @@ const mapOf = (() => {
 /**
  * The elimination of a sentence of `length` positions, with the variables t · M + m of M variables a position.
  *
- * cards: states of each of the M variables.   order: all variables, in the order of their elimination.
+ * cards: states of each of the M variables.   order: all variables, in the order of their elimination.   whole: those
+ * of the M that are one variable of the whole sentence, at its first position.
  *
  * Each step eliminates the last variable of its `scope`; the others come in falling order of their own elimination.
  * Its `parts` are tables, of a kind and a row, or the messages of earlier steps (kind -1).
  */
-function programFor(length, cliques, cards, order) {
+function programFor(length, cliques, cards, order, whole) {
   const width = cards.length;
   const rank = new Map(order.map((variable, n) => [variable, n]));
   const waiting = order.map(() => []);
@@ -68,7 +69,9 @@ function programFor(length, cliques, cards, order) {
       const pattern = places.map((t) => (t < 0 ? -1 : Number(t >= length)));
       if (!pattern.includes(0)) continue;
       const scope = [];
-      places.forEach((t, n) => pattern[n] === 0 && scope.push(t * width + clique.variables[n]));
+      clique.variables.forEach((variable, n) => {
+        if (pattern[n] === 0) scope.push(whole.has(variable) ? variable : places[n] * width + variable);
+      });
       const row = clique.firstRow === null ? 0 : anchor + clique.firstRow;
       waiting[firstOf(scope)].push([scope, clique.kinds.get(pattern.join()), row]);
     }

@@ -173,16 +173,50 @@ function crossed(keys, codes, size) {
   return keys.map((key, t) => (key < 0 || codes[t] < 0 ? NO_CODE : key * size + codes[t]));
 }
 
-/** The features of one or more cliques. */
+/**
+ * The features of one or more cliques.
+ *
+ * summed: whether all of a sentence are at its first anchor.   segments: with features of segments, their most tokens,
+ * and whether one row stands for all longer ones.
+ */
 class FeatureSet {
-  constructor(templates, pads, count) {
+  constructor(templates, { pads, summed, segments }, count) {
     this.templates = templates;
     this.pads = pads;
+    this.summed = summed;
+    this.segments = segments;
     this.count = count;
   }
 
+  /** Anchors of a sentence, or candidates for segments in it. */
+  rows(length) {
+    if (this.segments === null) return this.pads[0] + length + this.pads[1];
+    const [limit, together] = this.segments;
+    return this._shorter(Math.min(limit, length) + 1, length) + Number(together);
+  }
+
+  /** Candidates of fewer than `count` tokens. */
+  _shorter(count, length) {
+    return (count - 1) * (length + 1) - (count * (count - 1)) / 2;
+  }
+
+  /** Of the scores of all candidates those of `count` tokens, at their last ones. */
+  atEnds(scores, assignments, count, length) {
+    const out = new Float64Array(length * assignments);
+    const [limit] = this.segments;
+    if (count > limit) {
+      const longer = scores.subarray(scores.length - assignments); // one row for all of them
+      for (let t = limit; t < length; t++) out.set(longer, t * assignments);
+    } else if (count <= length) {
+      const [first, many] = [this._shorter(count, length), length - count + 1];
+      out.set(scores.subarray(first * assignments, (first + many) * assignments), (count - 1) * assignments);
+    }
+    return out;
+  }
+
   /** The features that fire: feature[i] at anchor[i] with value[i]. */
-  fired(sentence, atoms) {
+  fired(whole, atoms) {
+    const sentence = this.segments === null ? whole : whole.candidates(...this.segments);
     const fired = { anchor: [], feature: [], value: [] };
     const read = new Map();
     const codesAt = (atom, offset) => {
@@ -202,7 +236,7 @@ class FeatureSet {
           if (!(Math.abs(value) <= LARGEST)) {
             throw new TaggerError(`a number is too large for scores: a feature has the value ${value}`);
           }
-          fired.anchor.push(anchor);
+          fired.anchor.push(this.summed ? 0 : anchor);
           fired.feature.push(template.first + place);
           fired.value.push(value);
         }

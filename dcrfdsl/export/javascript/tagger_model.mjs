@@ -3,7 +3,7 @@
 // The model is a description of cliques, features and columns, all texts, and a few long arrays that its parts take their
 // numbers from, one after another.
 
-const FORMAT = 1;
+const FORMAT = 2;
 const NO_LABEL = "_"; // of a sentence that no labelling is possible for
 const NUMERIC = ["float", "int"];
 const MOST_POSITIONS = 50_000; // of all lengths whose steps are kept
@@ -90,6 +90,7 @@ export class Tagger {
     this._cards = description.cards;
     this._order = description.order;
     this._latents = new Set(description.latents);
+    this._whole = new Set(description.whole);
     this._leaves = description.leaves;
     const folded = foldedBy(description.folded);
     this._lexicons = new Map();
@@ -104,7 +105,8 @@ export class Tagger {
     );
     this._atoms = description.atoms.map((node) => ATOMS[node[0]](node, this._lexicons, vocabularies));
     this._sets = description.sets.map((one) => featureSet(cut, one));
-    this._parts = description.cliques.map((part) => this._part(cut, part));
+    this._parts = [];
+    for (const part of description.cliques) this._parts.push(this._part(cut, part));
     this._programs = new Map();
   }
 
@@ -116,7 +118,10 @@ export class Tagger {
       return { pattern: kind.pattern.join(), table, cells: kind.mapped ? cut.next("maps", size) : null };
     });
     let [weights, firstRow, allowed] = [null, null, null];
-    if (part.set !== null) {
+    if (part.set !== null && part.segment > 1) { // segments of all lengths have the same weights
+      weights = this._parts[this._parts.length - 1].weights;
+      firstRow = 0;
+    } else if (part.set !== null) {
       const { count, pads } = this._sets[part.set];
       const off = new Uint32Array(count + 1);
       cut.next("runs", count).forEach((run, n) => (off[n + 1] = off[n] + run));
@@ -141,7 +146,8 @@ export class Tagger {
       position: part.position,
       firstRow,
     };
-    return { clique, set: part.set, weights, kinds, codes: part.codes, observed: observations(part.observed), allowed, given };
+    const { set, segment, codes } = part;
+    return { clique, set, segment, weights, kinds, codes, observed: observations(part.observed), allowed, given };
   }
 
   // sentences --------------------------------------------------------------------------------------------------------
@@ -182,6 +188,7 @@ export class Tagger {
     if (labels === null) throw new TaggerError("no labelling is possible for the sentence");
     if (!sentence.length) return { labels, probability: 1 };
     const allowed = this._labels.map((label) => labels[label.name].map((state) => [label.states.indexOf(state)]));
+    for (const m of this._whole) allowed[m]?.fill(NONE, 1);
     const both = sentence.known.map((table, m) => restricted(table, allowed[m], this._labels[m].states.length));
     return { labels, probability: Math.exp(this._logPartition(sentence, both) - this._logPartition(sentence)) };
   }
@@ -286,14 +293,18 @@ export class Tagger {
     if (isList(given) && this.labels.length > 1) {
       throw new TaggerError("the model has several labels, and `given` is one list: give an object of lists by label");
     }
-    return this._labels.map((label) => {
+    return this._labels.map((label, m) => {
       const cells = isList(given) ? given : has(given, label.name) ? valueOf(given, label.name) : null;
       if (cells === null || cells === undefined) return null;
       if (!isList(cells)) throw new TaggerError(`found ${shown(cells)}, expected a list of known labels`);
       if (cells.length !== length) {
         throw new TaggerError(`${cells.length} known values of \`${label.name}\` for ${length} tokens`);
       }
-      return restricted(null, Array.from(cells, (cell) => allowedStates(label, cell)), label.states.length);
+      const allowed = Array.from(cells, (cell) => allowedStates(label, cell));
+      if (this._whole.has(m) && length) { // the first cell that says something counts
+        allowed.fill(allowed.find((one) => one.length) ?? NONE, 0, 1).fill(NONE, 1);
+      }
+      return restricted(null, allowed, label.states.length);
     });
   }
 
@@ -311,6 +322,7 @@ export class Tagger {
         const isLatent = (variable) => this._latents.has(variable % width);
         order = [...order.filter(isLatent), ...order.filter((variable) => !isLatent(variable))];
       }
+      order.push(...this._whole);
       let number = 0;
       const cliques = this._parts.map((part) => ({
         ...part.clique,
@@ -323,7 +335,7 @@ export class Tagger {
           cliques.push({ variables: [m], offsets: [0], padded: false, position: null, firstRow: 0, kinds });
         }
       });
-      this._programs.set(name, programFor(length, cliques, this._cards, order));
+      this._programs.set(name, programFor(length, cliques, this._cards, order, this._whole));
     }
     return this._programs.get(name);
   }
@@ -342,13 +354,18 @@ export class Tagger {
   _freeTables(sentence, scale) {
     const fired = this._sets.map((features) => features.fired(sentence, this._atoms));
     const tables = [];
+    let ofSegments = null; // scores of all candidates
     for (const part of this._parts) {
       let scores = part.given.length ? givenScores(part, sentence) : null;
       let assignments = scores === null ? 0 : scores.length / Math.max(1, sentence.length);
       if (part.weights !== null) {
-        const pads = this._sets[part.set].pads;
-        scores = part.weights.scores(fired[part.set], pads[0] + sentence.length + pads[1]);
+        const features = this._sets[part.set];
         assignments = part.weights.assignments;
+        if (!part.segment || ofSegments === null) scores = part.weights.scores(fired[part.set], features.rows(sentence.length));
+        if (part.segment) {
+          ofSegments ??= scores;
+          scores = features.atEnds(ofSegments, assignments, part.segment, sentence.length);
+        }
       }
       for (const { table, cells } of part.kinds) {
         if (part.allowed !== null) tables.push({ numbers: allowedRows(part, sentence, scale), size: table.length });
@@ -382,7 +399,7 @@ export class Tagger {
   /** What `read` gives for the variable of each label at each token. */
   _byLabel(sentence, read) {
     const width = this._cards.length;
-    const at = (m) => Array.from({ length: sentence.length }, (_, t) => read(t * width + m));
+    const at = (m) => Array.from({ length: sentence.length }, (_, t) => read(this._whole.has(m) ? m : t * width + m));
     return Object.fromEntries(this.labels.map((name, m) => [name, at(m)]));
   }
 
@@ -415,7 +432,7 @@ function featureSet(cut, one) {
     first += described.count;
     return template;
   });
-  return new FeatureSet(templates, one.pads, first);
+  return new FeatureSet(templates, one, first);
 }
 
 /** A table of 0 for possible states and -Infinity for others, [T · states], where `cells` allow; an empty cell allows all. */

@@ -8,7 +8,11 @@ const [FALSE, UNKNOWN, TRUE] = [0, 1, 2]; // of tests that read several places: 
 const [NO_TEXT, OUTSIDE_TEXT] = [-1, -2];
 const NONE = []; // no arguments for `moved`
 
-/** columns: a Map of texts, numbers or lists of numbers.   leaves: what the features of the model read, as nodes. */
+/**
+ * columns: a Map of texts, numbers or lists of numbers.   leaves: what the features of the model read, as nodes.
+ * ranges: of candidates for segments, which stand for tokens then, where each starts and ends; -1 of the one that stands
+ * for all longer segments.
+ */
 class Sentence {
   constructor(length, columns, leaves, lexicons) {
     this.length = length;
@@ -16,6 +20,19 @@ class Sentence {
     this.leaves = leaves;
     this.lexicons = lexicons;
     this.read = new Map();
+    this.ranges = [];
+  }
+
+  /** All ranges of up to `limit` tokens as tokens, the short ones first; with `together`, then that of longer ones. */
+  candidates(limit, together) {
+    const ranges = [];
+    for (let count = 1; count <= Math.min(limit, this.length); count++) {
+      for (let start = 0; start + count <= this.length; start++) ranges.push([start, start + count]);
+    }
+    if (together) ranges.push([-1, limit]);
+    const candidates = new Sentence(ranges.length, this.columns, this.leaves, this.lexicons);
+    candidates.ranges = ranges;
+    return candidates;
   }
 
   /** The T values of a leaf: a column, `first`, `last`, `index`, or spans of a lexicon (null: in no span). */
@@ -71,6 +88,20 @@ function spansOfLexicon(sentence, [, name, inner, term]) {
   return out;
 }
 
+/** ["segment", function, column, offset]: what is read of each candidate; null outside the sentence. */
+function ofSegments(sentence, [, name, column, offset]) {
+  const texts = sentence.columns.get(column);
+  return sentence.ranges.map(([start, end]) => SEGMENTS[name](texts, start, end, offset));
+}
+
+/** The tokens of a sentence, where a candidate starts and ends (-1: it is all longer ones), and an offset → a value. */
+const SEGMENTS = {
+  first: (texts, start, end, offset) => (start < 0 ? null : (texts[start + offset] ?? null)),
+  last: (texts, start, end, offset) => (start < 0 ? null : (texts[end - 1 + offset] ?? null)),
+  joined: (texts, start, end) => (start < 0 ? null : texts.slice(start, end).join(" ")),
+  any: (texts, start, end) => (start < 0 ? "" : unique(texts.slice(start, end)).map((text) => BETWEEN + text).join("")),
+};
+
 /** Leaves that are numbers, as arrays [T]. */
 const ARRAYS = {
   numbers: (sentence, leaf) => sentence.columns.get(leaf[1]),
@@ -86,6 +117,9 @@ const LEAVES = {
   first: (sentence) => positions(sentence, (t) => t === 0),
   last: (sentence) => positions(sentence, (t) => t === sentence.length - 1),
   span: spansOfLexicon,
+  segment: ofSegments,
+  "length of segment": (sentence) =>
+    sentence.ranges.map(([start, end]) => (start < 0 ? `${end + 1} and more` : String(end - start))),
 };
 
 /** The number of a term at each token, [T]; NaN for none. */

@@ -82,8 +82,8 @@ function regexOf(pattern, whole) {
 
 // texts --------------------------------------------------------------------------------------------------------------
 
-const SPACE = " \t\r\v\f\n"; // of ASCII: a no-break space is part of a word
-const PART = /[^ \t\r\v\f\n]+/g;
+const PART = /[^ \t\r\v\f\n]+/g; // between white space of ASCII: a no-break space is part of a word
+const BETWEEN = "\udfff"; // half a character, which is in no text
 const LONG = 20; // all lengths from here on are one value
 const NUMBER = /^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$/;
 
@@ -201,6 +201,7 @@ function textsOf(node, lexicons) {
     return (value) => [...weights(value)].filter(([, weight]) => weight !== 0).map(([text]) => text);
   }
   if (node[0] === "column") return (value) => [value];
+  if (node[0] === "each") return (value) => value.split(BETWEEN).slice(1); // of the tokens of a segment
   if (node[0] === "bag") return (value) => unique(partsOf(value));
   const inner = textsOf(node[node.length - 1], lexicons);
   const compute = functionOf(node, lexicons);

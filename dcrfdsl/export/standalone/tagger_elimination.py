@@ -15,7 +15,7 @@ Fields, section 4.1. Not here: where tables come from.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -83,10 +83,13 @@ class Program(NamedTuple):
     largest: int
 
 
-def program_for(length: int, cliques: Sequence[Clique], cards: Sequence[int], order: Sequence[int]) -> Program:
+def program_for(
+    length: int, cliques: Sequence[Clique], cards: Sequence[int], order: Sequence[int], whole: Container[int]
+) -> Program:
     """The elimination of a sentence of `length` positions, with the variables t · M + m of M variables a position.
 
-    cards: states of each of the M variables.   order: all variables, in the order of their elimination.
+    cards: states of each of the M variables.   order: all variables, in the order of their elimination.   whole: those
+    of the M that are one variable of the whole sentence, at its first position.
     """
     width = len(cards)
     rank = {variable: n for n, variable in enumerate(order)}
@@ -98,7 +101,7 @@ def program_for(length: int, cliques: Sequence[Clique], cards: Sequence[int], or
             if 0 not in pattern:
                 continue
             inside = [(t, v) for t, v, out in zip(places, clique.variables, pattern, strict=True) if not out]
-            scope = tuple(t * width + v for t, v in inside)
+            scope = tuple(v if v in whole else t * width + v for t, v in inside)
             row = 0 if clique.first_row is None else anchor + clique.first_row
             waiting[min(rank[v] for v in scope)].append((scope, clique.kinds[pattern], row))
     steps: list[Step] = []

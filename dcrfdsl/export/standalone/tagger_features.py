@@ -168,18 +168,32 @@ class Fired(NamedTuple):
 
 
 class FeatureSet(NamedTuple):
-    """The features of one or more cliques."""
+    """The features of one or more cliques.
+
+    summed: whether all of a sentence are at its first row.   segments: with features of segments, their most tokens,
+    and whether one row stands for all longer ones.
+    """
 
     templates: Sequence[Template]
     pads: Pads
+    summed: bool = False
+    segments: tuple[int, bool] | None = None
 
     @property
     def num_features(self) -> int:
         """The number of its features."""
         return sum(len(template.keys) - 1 for template in self.templates)
 
+    def rows(self, length: int) -> int:
+        """Anchors of a sentence, or candidates for segments in it."""
+        if self.segments is None:
+            return self.pads[0] + length + self.pads[1]
+        limit, together = self.segments
+        return sum(length - count + 1 for count in range(1, min(limit, length) + 1)) + together
+
     def fired(self, sentences: Sentences, atoms: Sequence[Atom]) -> Fired:
-        """The features that fire in a batch."""
+        """The features that fire in a batch, or at the candidates for segments of its sentences."""
+        sentences = sentences if self.segments is None else sentences.candidates(*self.segments)
         at: dict[tuple[int, int], NDArray[Any]] = {}
         rows, features, values = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)], [np.zeros(0)]
         numeric = False
@@ -197,7 +211,20 @@ class FeatureSet(NamedTuple):
         value = np.concatenate(values) if numeric else None
         if value is not None and not np.abs(value).max(initial=0.0) <= LARGEST:
             raise TaggerError(f"a number is too large for scores: a feature has the value {np.abs(value).max():.6g}")
-        return Fired(np.concatenate(rows), np.concatenate(features), value)
+        row, anchors = np.concatenate(rows), self.pads[0] + sentences.length + self.pads[1]
+        return Fired(row // anchors * anchors if self.summed else row, np.concatenate(features), value)
+
+    def at_ends(self, scores: Floats, count: int, length: int) -> Floats:
+        """Of the scores of all candidates, [B, candidates, …], those of `count` tokens at their ends, [B, T, …]."""
+        assert self.segments is not None
+        limit, _ = self.segments
+        out = np.zeros((len(scores), length, *scores.shape[2:]))
+        if count > limit:  # one row for all of them
+            out[:, limit:] = scores[:, -1:]
+        elif count <= length:
+            first = sum(length - shorter + 1 for shorter in range(1, count))
+            out[:, count - 1 :] = scores[:, first : first + length - count + 1]
+        return out
 
     def _keys(
         self, template: Template, atoms: Sequence[Atom], at: Mapping[tuple[int, int], NDArray[Any]],

@@ -22,7 +22,7 @@ from .tagger_sentences import Sentences, holds_of, state_numbers_of
 from .tagger_texts import Lexicon
 from .tagger_tokens import Column, Label, Sentence, TaggerError, columns_of, numbers_of
 
-FORMAT = 1
+FORMAT = 2
 NO_LABEL = "_"  # of a sentence that no labelling is possible for
 NUMERIC = ("float", "int", "vector", "scores")
 MOST_ENTRIES = 1 << 18  # of a table for all sentences of a batch: larger ones fall out of the cache
@@ -68,7 +68,8 @@ class Part(NamedTuple):
     tables: of each kind the log potentials that all instances share, [states …].   cells: of each kind, for each entry
     of its table the assignment that has its weights; None if they are the same.   observed: of a constraint that
     reads the data, what each observation is, and how many values it has; `allowed` has log potentials for each code.
-    given: the columns of scores that are added, each with its factor and the tests that must all be true.
+    given: the columns of scores that are added, each with its factor and the tests that must all be true.   segment: of
+    segments that end here, how many tokens they have, else 0.
     """
 
     clique: Clique
@@ -79,6 +80,7 @@ class Part(NamedTuple):
     observed: list[tuple[Any, int]]
     allowed: NDArray[np.float64] | None
     given: list[tuple[str, float, list[tuple[Any, int]]]]
+    segment: int
 
 
 class Tagger:
@@ -109,10 +111,12 @@ class Tagger:
         self.columns = tuple(column.name for column in self._columns if column.name not in self.labels)
         self._decode, self._temperature = description["decode"], description["temperature"]
         self._cards, self._order = description["cards"], description["order"]
-        self._latents = frozenset(description["latents"])
+        self._latents, self._whole = frozenset(description["latents"]), frozenset(description["whole"])
         self._leaves = description["leaves"]
         self._read_features(cut, description)
-        self._parts = [self._part(cut, part) for part in description["cliques"]]
+        self._parts: list[Part] = []
+        for part in description["cliques"]:
+            self._parts.append(self._part(cut, part))
         self._programs: dict[tuple[int, bool, bool], Program] = {}
 
     def _read_features(self, cut: Cut, description: dict[str, Any]) -> None:
@@ -137,7 +141,9 @@ class Tagger:
             tables.append(cut.next("tables", size).astype(np.float64).reshape(inside))
             cells.append(cut.next("maps", size).astype(np.int64) if kind["mapped"] else None)
         weights, first_row = None, None
-        if part["set"] is not None:
+        if part["set"] is not None and part["segment"] > 1:  # segments of all lengths have the same weights
+            weights, first_row = self._parts[-1].weights, 0
+        elif part["set"] is not None:
             features = self._sets[part["set"]]
             runs = cut.next("runs", features.num_features)
             off = np.concatenate([np.zeros(1, np.int64), np.cumsum(runs, dtype=np.int64)])
@@ -165,6 +171,7 @@ class Tagger:
             self._observed(part["observed"]),
             allowed,
             given,
+            part["segment"],
         )
 
     def _observed(self, written: Sequence[Any]) -> list[tuple[Any, int]]:
@@ -279,6 +286,7 @@ class Tagger:
             order = [t * width + m for t in range(length) for m in self._order]
             if latents_first:
                 order.sort(key=lambda variable: variable % width not in self._latents)
+            order += sorted(self._whole)
             kinds, cliques = 0, []
             for part in self._parts:
                 numbered = {pattern: kinds + kind for pattern, kind in part.clique.kinds.items()}
@@ -287,21 +295,25 @@ class Tagger:
             if known:
                 for m in range(len(self._labels)):
                     cliques.append(Clique([m], [0], {(0,): kinds + m}, padded=False, position=None, first_row=0))
-            self._programs[key] = program_for(length, cliques, self._cards, order)
+            self._programs[key] = program_for(length, cliques, self._cards, order, self._whole)
         return self._programs[key]
 
     def _tables(self, batch: Sentences, known: Sequence[Known] | None, scale: float) -> list[NDArray[np.float64]]:
         """The log potentials of each kind, [B or 1, rows, states of each site]."""
         fired = [features.fired(batch, self._atoms) for features in self._sets]
         tables: list[NDArray[np.float64]] = []
+        of_segments: dict[int, NDArray[np.float64]] = {}  # by feature set, the scores of all candidates
         for part in self._parts:
             scores = _given(part, batch) if part.given else None
             if part.weights is not None:
-                pads = self._sets[part.feature_set].pads
-                rows = batch.size * (pads[0] + batch.length + pads[1])
-                scores = part.weights.scores(fired[part.feature_set], rows).reshape(
-                    batch.size, -1, part.weights.num_assignments
-                )
+                features = self._sets[part.feature_set]
+                scores = of_segments.get(part.feature_set)
+                if scores is None:
+                    shape = batch.size, features.rows(batch.length), part.weights.num_assignments
+                    scores = part.weights.scores(fired[part.feature_set], shape[0] * shape[1]).reshape(shape)
+                if part.segment:
+                    of_segments[part.feature_set] = scores
+                    scores = features.at_ends(scores, part.segment, batch.length)
             for table, cells in zip(part.tables, part.cells, strict=True):
                 if part.allowed is not None:
                     tables.append(scale * part.allowed[_codes(part.observed, batch)])
@@ -335,6 +347,9 @@ class Tagger:
                 if allowed := label.allowed(cell):
                     out[s, t] = -np.inf
                     out[s, t, allowed] = 0.0
+                    if self.labels.index(label.name) in self._whole:  # the first cell that says something counts
+                        out[s, 0] = out[s, t]
+                        break
         return out
 
     def _marginals(
@@ -345,12 +360,7 @@ class Tagger:
         tables = self._tables(batch, known, self._temperature)
         found, log_z = marginal_tables(program, tables, batch.size)
         of_variable = {step.scope[-1]: table for step, table in zip(program.steps, found, strict=True)}
-        width = len(self._cards)
-        by_label = [
-            np.stack([of_variable[t * width + m] for t in range(batch.length)], axis=1)
-            for m in range(len(self._labels))
-        ]
-        return by_label, ~np.isneginf(log_z)
+        return self._stacked(of_variable, batch.length), ~np.isneginf(log_z)
 
     def _best(self, batch: Sentences, known: Sequence[Known] | None) -> list[NDArray[np.int64]]:
         """The best labelling, [B, T] of each label; -1 if none is possible."""
@@ -358,10 +368,16 @@ class Tagger:
         tables = self._tables(batch, known, self._temperature if self._latents else 1.0)
         width = len(self._cards)
         states, score = best_states(program, tables, batch.size, lambda variable: variable % width in self._latents)
-        by_label = [
-            np.stack([states[t * width + m] for t in range(batch.length)], axis=1) for m in range(len(self._labels))
-        ]
+        by_label = self._stacked(states, batch.length)
         return [np.where(np.isneginf(score)[:, None], -1, of_label) for of_label in by_label]
+
+    def _stacked(self, of_variable: Mapping[int, NDArray[Any]], length: int) -> list[NDArray[Any]]:
+        """What each variable has, [B, …], of each label [B, T, …]; that of a sentence has one for all tokens."""
+        width = len(self._cards)
+        return [
+            np.stack([of_variable[m if m in self._whole else t * width + m] for t in range(length)], axis=1)
+            for m in range(len(self._labels))
+        ]
 
 
 # parts of the file --------------------------------------------------------------------------------------------------
@@ -387,7 +403,8 @@ def _feature_set(cut: Cut, one: dict[str, Any]) -> FeatureSet:
         factors = [tuple(factor) for factor in template["factors"]]
         templates.append(Template(factors, template["sizes"], keys, first, inside, stages))
         first += template["count"]
-    return FeatureSet(templates, (one["pads"][0], one["pads"][1]))
+    segments = None if one["segments"] is None else (one["segments"][0], one["segments"][1])
+    return FeatureSet(templates, (one["pads"][0], one["pads"][1]), one["summed"], segments)
 
 
 def _keys(cut: Cut, name: str, count: int) -> NDArray[np.int64]:

@@ -29,7 +29,8 @@ NO_TEXT, OUTSIDE_TEXT = -1, -2
 class Sentences:
     """B sentences of T tokens. columns: of each column B · T texts, or numbers [B, T] or [B, T, size].
 
-    leaves: what the features of the model read, as nodes.
+    leaves: what the features of the model read, as nodes.   ranges: of candidates for segments, which stand for tokens
+    then, the first token and the number of tokens; the first one is -1 of what stands for all longer segments.
     """
 
     size: int
@@ -38,6 +39,14 @@ class Sentences:
     leaves: Sequence[Node]
     lexicons: Lexicons
     read: dict[int, list[Any]] = field(default_factory=dict)
+    ranges: Sequence[tuple[int, int]] = ()
+
+    def candidates(self, limit: int, together: bool) -> Sentences:
+        """Ranges of up to `limit` tokens as tokens, the short ones first; with `together`, then that of longer ones."""
+        lengths = range(1, min(limit, self.length) + 1)
+        ranges = [(start, count) for count in lengths for start in range(self.length - count + 1)]
+        ranges += [(-1, limit + 1)] * together
+        return Sentences(self.size, len(ranges), self.columns, self.leaves, self.lexicons, ranges=ranges)
 
     def values(self, leaf: int) -> list[Any]:
         """B · T values of a leaf: a column, `first`, `last`, `index`, or spans of a lexicon (None: in no span)."""
@@ -101,6 +110,28 @@ def _spans(sentences: Sentences, leaf: Node) -> list[Any]:
     return out
 
 
+def _segments(sentences: Sentences, leaf: Node) -> list[Any]:
+    """`["segment", function, column, offset]`: what is read of each candidate; None outside the sentence."""
+    _, function, name, offset = leaf
+    column, read = sentences.columns[name], SEGMENTS[function]
+    length = len(column) // sentences.size
+    rows = [column[start : start + length] for start in range(0, len(column), length)]
+    return [read(row, start, start + count, offset) for row in rows for start, count in sentences.ranges]
+
+
+def _text_at(row: Sequence[str], start: int, at: int) -> str | None:
+    return row[at] if start >= 0 and 0 <= at < len(row) else None
+
+
+# The tokens of a sentence, where a candidate starts and ends (-1: it is all longer ones), and an offset → a value.
+SEGMENTS: Mapping[str, Callable[[Sequence[str], int, int, int], Any]] = {
+    "first": lambda row, start, end, offset: _text_at(row, start, start + offset),
+    "last": lambda row, start, end, offset: _text_at(row, start, end - 1 + offset),
+    "joined": lambda row, start, end, offset: " ".join(row[start:end]) if start >= 0 else None,
+    "any": lambda row, start, end, offset: tuple(dict.fromkeys(row[start:end])) if start >= 0 else (),
+}
+
+
 NAN = float("nan")  # one object, which a `Memo` finds again
 
 
@@ -147,6 +178,10 @@ LEAVES: Mapping[str, Callable[[Sentences, Node], list[Any]]] = {
     "first": _positions,
     "last": _positions,
     "span": _spans,
+    "segment": _segments,
+    "length of segment": lambda sentences, leaf: (
+        [str(count) if start >= 0 else f"{count} and more" for start, count in sentences.ranges] * sentences.size
+    ),
 }
 
 

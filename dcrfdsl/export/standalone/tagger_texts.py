@@ -85,6 +85,8 @@ def texts_of(node: Node, lexicons: Lexicons) -> ValueFunction:
         return lambda value: tuple(text for text, weight in weights(value).items() if weight != 0)
     if kind == "column":
         return lambda value: (value,)
+    if kind == "each":  # of the tokens of a segment
+        return lambda value: tuple(value)
     if kind == "bag":
         return lambda value: tuple(dict.fromkeys(parts_of(value)))
     inner = texts_of(node[-1], lexicons)
