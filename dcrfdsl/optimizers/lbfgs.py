@@ -25,7 +25,7 @@ from .line_search import line_search
 from .objective import Objective, Outcome, Watch
 from .progress import ROUNDING, Progress
 from .run_state import RunState
-from .stored_pairs import StoredPairs
+from .stored_pairs import StoredPairs, as_bits
 
 # pairs ----------------------------------------------------------------------------------------------------------------
 
@@ -72,7 +72,7 @@ class PairMemory(StoredPairs):
     def _products(self, gradient: Floats) -> tuple[Floats, Floats, Floats]:
         """s_i · g, y_i · g and y_i · diag(metric) g of all pairs; fills in the products of the newest pair."""
         used, newest = len(self.pairs), self.pairs[-1] if self._is_new else -1
-        moves, changes = self._moves[:used], self._changes[:used]
+        moves, changes = as_bits(self._moves[:used]), as_bits(self._changes[:used])
         products = np.sum(
             self._spread(lambda a, b: pair_products(a, b, moves, changes, newest, gradient, self._metric)), axis=0
         )
@@ -98,7 +98,7 @@ class PairMemory(StoredPairs):
         for i in self.pairs:
             of_moves[i] = -of_changes[i] - (along[i] + of_moves @ self._s_y[:used, i]) / self._s_y[i, i]
         out = np.empty(self._num_weights)
-        moves, changes = self._moves[:used], self._changes[:used]
+        moves, changes = as_bits(self._moves[:used]), as_bits(self._changes[:used])
         self._spread(
             lambda first, last: combine(
                 first, last, gradient, scale, changes, of_changes, plain, bend, self._metric, moves, of_moves, out

@@ -37,7 +37,7 @@ from .line_search import backtrack
 from .objective import Objective, Outcome, Watch
 from .progress import Progress
 from .run_state import RunState
-from .stored_pairs import StoredPairs
+from .stored_pairs import StoredPairs, as_bits
 
 # the model ------------------------------------------------------------------------------------------------------------
 
@@ -142,7 +142,7 @@ class ProximalMemory(StoredPairs):
         used, out = len(self.pairs), np.empty(self._num_weights)
         of_moves, of_changes = np.zeros((2, used))
         of_moves[self.pairs], of_changes[self.pairs] = self.sigma * alpha[:used], alpha[used:]
-        moves, changes, nothing = self._moves[:used], self._changes[:used], np.zeros(0)
+        moves, changes, nothing = as_bits(self._moves[:used]), as_bits(self._changes[:used]), np.zeros(0)
         self._objective.spread(
             lambda a, b: combine(a, b, gradient, -1.0, changes, of_changes, 1.0, 0.0, nothing, moves, of_moves, out),
             self._num_weights,

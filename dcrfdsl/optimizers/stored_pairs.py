@@ -33,6 +33,11 @@ def pair_bytes(num_weights: int) -> int:
     return 2 * np.dtype(_kept_type(num_weights)).itemsize
 
 
+def as_bits(rows: NDArray[Any]) -> NDArray[Any]:
+    """Numbers of pairs as kernels read and write them: those of single precision by their bits."""
+    return rows.view(np.uint32) if rows.dtype == np.float32 else rows
+
+
 class StoredPairs:
     """At most `size` pairs of W weights. It goes on from what `state` has saved, if anything.
 
@@ -84,15 +89,16 @@ class StoredPairs:
     def _store(self, after: Floats, before: Floats, gradient: Floats, gradient_before: Floats) -> int | None:
         """The row of the pair between two points, in place of the oldest one; None if it tells nothing of curvature."""
         ends = (after, before, gradient, gradient_before)
+        moves, changes = as_bits(self._moves), as_bits(self._changes)
         squares = np.sum(
-            self._objective.spread(lambda a, b: pair_squares(a, b, *ends, self._moves), self._num_weights), axis=0
+            self._objective.spread(lambda a, b: pair_squares(a, b, *ends, moves), self._num_weights), axis=0
         )
         for along, of_move, of_change in squares.reshape(2, 3):  # as they are, and as they are kept
             if not along > LEAST_ANGLE * np.sqrt(of_move * of_change):
                 return None
         row = self.pairs.pop(0) if len(self.pairs) == len(self._moves) else len(self.pairs)
         self.pairs.append(row)
-        move, change = self._moves[row], self._changes[row]
+        move, change = moves[row], changes[row]
         self._objective.spread(lambda a, b: keep_difference(a, b, after, before, move), self._num_weights)
         self._objective.spread(lambda a, b: keep_difference(a, b, gradient, gradient_before, change), self._num_weights)
         return row

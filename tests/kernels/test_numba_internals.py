@@ -22,9 +22,16 @@ PAGE = f"Numba {numba.__version__} cannot be used as it is: see docs/project/rel
 METHODS = {
     "numba.core.codegen:JITCodeLibrary": {
         "_finalize_dynamic_globals": "self", "_finalize_final_module": "self", "_optimize_final_module": "self",
-        "_verify_declare_only_symbols": "self", "serialize_using_bitcode": "self",
+        "_optimize_functions": "self, ll_module", "_verify_declare_only_symbols": "self",
+        "enable_object_caching": "self", "serialize_using_bitcode": "self",
     },
     "numba.core.codegen:CPUCodegen": {"_module_pass_manager": "self, kwargs"},
+    "numba.core.lowering:Lower": {
+        "decref": "self, typ, val", "delvar": "self, name", "incref": "self, typ, val", "loadvar": "self, name",
+        "lower_expr": "self, resty, expr", "lower_getitem": "self, resty, expr, value, index, signature",
+        "lower_setitem": "self, target_var, index_var, value_var, signature", "typeof": "self, varname",
+    },
+    "numba.core.untyped_passes:IRProcessing": {"run_pass": "self, state"},
     "numba.core.caching:CompileResultCacheImpl": {
         "__init__": "self, py_func", "rebuild": "self, target_context, payload",
     },
@@ -44,14 +51,17 @@ METHODS = {
 }  # fmt: skip
 FUNCTIONS = {
     "numba.core.environment:_rebuild_env": "modname, consts, env_name",
+    "numba.core.codegen:_parse_refprune_flags": "",
     "numba.core.codegen:get_host_cpu_features": "",
+    "numba.core.typing.npydecl:parse_dtype": "dtype",
     "numba.core.compiler_machinery:register_pass": "mutates_CFG, analysis_only",
     "numba.core.serialize:dumps": "obj",
 }
 # Fields that are read or set by other means than a constructor: where their names stand in Numba's sources.
 FIELDS = {
     "numba.core.codegen": [
-        "self._codegen", "self._final_module", "self._finalized", "self._reload_init", "self._opt_level",
+        "self._codegen", "self._data_layout", "self._final_module", "self._finalized", "self._opt_level",
+        "self._reload_init", "self._tm",
     ],
     "numba.core.caching": [
         "self._impl", "self._impl_class", "self._cache_file", "self._locator", "self._filename_base",
@@ -59,6 +69,7 @@ FIELDS = {
     "numba.core.compiler": ["self.state.reload_init", "self.state.library"],
     "numba.core.dispatcher": ["self._cache = ", "self._cache.load_overload", "self._cache.save_overload"],
     "numba.core.typed_passes": ["state.reload_init", "state['cr']", "state.library", "flags.no_compile"],
+    "numba.core.lowering": ["self._blk_local_varmap", "self._singly_assigned_vars"],
     "numba.core.environment": ["_memo", "env_name", "consts"],
     "numba.core.options": ["nrt", "no_cfunc_wrapper", "no_cpython_wrapper", "forceinline"],
 }  # fmt: skip

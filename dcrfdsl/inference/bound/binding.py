@@ -215,12 +215,12 @@ class BoundData:
 
     def open_bundles(self, gradient: Floats) -> None:
         """Passes the gradient of each bundle on to the weights of its members, in place, [num_cells]."""
-        if self.packing is not None:
+        if self.packing is not None and len(self.packing.packed.bundle_row):
             tables.distribute_bundles(self.packing.packed, gradient)
 
     def sum_bundles(self, cells: Floats) -> None:
         """Updates the sums that bundles hold after changes of single weights in `cells` [num_cells], in place."""
-        if self.packing is not None:
+        if self.packing is not None and len(self.packing.packed.bundle_row):
             tables.sum_bundles(self.packing.packed, cells)
 
     def cell_of_weight(self) -> Ints:

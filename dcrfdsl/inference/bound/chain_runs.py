@@ -181,6 +181,7 @@ class ChainRuns:
 
     def __init__(self, data: BoundData, chain: Chain):
         self.data, self.chain = data, chain
+        self._problem = kernels.read_by_chains(data.problem)
         off = data.rows.token_off
         self.longest = min(LONGEST, int(off[1]) if len(off) == 2 else int((off[1:] - off[:-1]).max(initial=0)))
         self._per_thread = threading.local()
@@ -207,7 +208,7 @@ class ChainRuns:
             return [(first, last)]
         sums = self.chain.sums()
         kernels.chain_expectations(
-            first, last, tables, d.problem, potentials.weights, gradient, sums, log_z, status,
+            first, last, tables, self._problem, potentials.weights, gradient, sums, log_z, status,
             Ragged(marginals, d.marginal_off), self._workspace(), share,
         )  # fmt: skip
         if len(gradient):
@@ -225,8 +226,8 @@ class ChainRuns:
         sums = self.chain.sums()
         cells = aligned_zeros(kernels.tangent_workspace(self.longest, self.chain.width))
         kernels.chain_tangents(
-            first, last, tables, d.problem, potentials.weights, d.ragged(labelling), importance, gradient, sums, risk,
-            status, kernels.ChainWorkspace(self.longest, cells),
+            first, last, tables, self._problem, potentials.weights, d.ragged(labelling), importance, gradient, sums,
+            risk, status, kernels.ChainWorkspace(self.longest, cells),
         )  # fmt: skip
         self.chain.spread(sums, expected, tables)
         return chosen_ranges(status[first:last] == UNDERFLOW, first)
@@ -247,7 +248,7 @@ class ChainRuns:
             return
         sums, wrong_sums = self.chain.sums(), self.chain.sums()
         kernels.chain_competitors(
-            first, last, tables, d.problem, potentials.weights, d.ragged(labelling), judging,
+            first, last, tables, self._problem, potentials.weights, d.ragged(labelling), judging,
             kernels.CompetitorSums(right.gradient, sums, right.loss),
             kernels.CompetitorSums(wrong.gradient, wrong_sums, wrong.loss), status,
             kernels.competitor_workspace(self.longest, self.chain.width),
@@ -268,7 +269,7 @@ class ChainRuns:
             self.longest, aligned_zeros(kernels.COMPETITOR_ROWS * self.longest * self.chain.width)
         )
         kernels.chain_decode_competitor(
-            first, last, tables, d.problem, potentials.weights, known, d.ragged(labelling), workspace
+            first, last, tables, self._problem, potentials.weights, known, d.ragged(labelling), workspace
         )
 
     def decode(
@@ -279,7 +280,7 @@ class ChainRuns:
         if tables is None or not self.fits:
             return [(first, last)]
         kernels.chain_decode(
-            first, last, tables, d.problem, potentials.weights, score, d.ragged(labelling), self._workspace()
+            first, last, tables, self._problem, potentials.weights, score, d.ragged(labelling), self._workspace()
         )
         if last - first == 1 and math.isfinite(score[first]):  # much faster than arrays of length 1
             status[first] = OK

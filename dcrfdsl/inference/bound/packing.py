@@ -122,7 +122,8 @@ class Packing:
         if cells is None:
             cells = aligned_zeros(self.num_cells)
         pack_weights(weights, self.cell_of, cells)
-        sum_bundles(self.packed, cells)
+        if len(self.packed.bundle_row):
+            sum_bundles(self.packed, cells)
         return cells
 
 

@@ -1,4 +1,8 @@
-from .chain_scores import ChainTables as ChainTables, ChainWorkspace as ChainWorkspace
+from .chain_scores import (
+    ChainTables as ChainTables,
+    ChainWorkspace as ChainWorkspace,
+    read_by_chains as read_by_chains,
+)
 from .forward_backward import (
     FLOOR as FLOOR,
     ChainSums as ChainSums,

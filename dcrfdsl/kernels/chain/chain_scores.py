@@ -4,12 +4,31 @@ A row has `width` cells: one for each state, then padding up to whole blocks of 
 from the scores (`forward_backward`, `viterbi`), which graphs are chains (`inference.bound.chain_runs`).
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ...foundation import Floats, Ints
 from ..runtime import LANES, add, fma, inlined, load, repeat, store
+from ..tables import Bindings, Kinds, Packed, Problem, Rows
+
+READ = {  # what kernels for chains read
+    Kinds: {"feature_set", "run_base", "fixed"},
+    Bindings: {"run_off", "entry", "num_bias"},
+    Rows: {"first_row", "row_off", "feature", "value", "token_off", "packed"},
+    Packed: {"is_packed", "shift", "dense_start", "flat_start", "flat_bits", "dense_off", "dense", "flat_off", "flat"},
+}
+
+
+def read_by_chains(problem: Problem) -> Problem:
+    """A data set without the arrays that kernels for chains do not read: each takes time to pass and to compile."""
+
+    def only(part: Any) -> Any:
+        return part._replace(**dict.fromkeys(set(part._fields) - READ[type(part)]))
+
+    _, kinds, bindings, rows = problem
+    nothing: Any = None
+    return Problem(nothing, only(kinds), only(bindings), only(rows)._replace(packed=only(rows.packed)))
 
 
 class ChainTables(NamedTuple):
@@ -44,6 +63,17 @@ def _add_plain(k, row, kinds, bindings, rows, weights, value, at):
         x = rows.value[i] if valued else 1.0
         for e in range(bindings.run_off[run], bindings.run_off[run + 1]):
             value[at + bindings.entry[e]] += x * weights[bindings.num_bias + e]
+
+
+@inlined
+def scatter_plain(k, row, kinds, bindings, rows, belief, at, gradient):
+    """Adds the numbers at belief[at] to the gradients of the features of a feature row that is not packed."""
+    valued = len(rows.value) > 0
+    for i in range(rows.row_off[row], rows.row_off[row + 1]):
+        run = kinds.run_base[k] + rows.feature[i]
+        x = rows.value[i] if valued else 1.0
+        for e in range(bindings.run_off[run], bindings.run_off[run + 1]):
+            gradient[bindings.num_bias + e] += x * belief[at + bindings.entry[e]]
 
 
 @inlined

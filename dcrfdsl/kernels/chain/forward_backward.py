@@ -44,8 +44,8 @@ from ..runtime import (
     subtract,
     total,
 )
-from ..tables import copy_run, move_features, scatter_single
-from .chain_scores import score_positions
+from ..tables import copy_run, scatter_single
+from .chain_scores import scatter_plain, score_positions
 
 FLOOR = 1e-100  # FLOOR³ is still a normal double; see the docstring
 LOG_FLOOR = np.log(FLOOR)
@@ -220,7 +220,7 @@ def scatter_rows(s, first, last, chain, kinds, bindings, rows, score, gradient):
         row = rows.first_row[kinds.feature_set[k], s]
         if not packed.is_packed[k]:
             for t in range(first, last):
-                move_features(k, row + t, kinds, bindings, rows, gradient, score, t * width, True)
+                scatter_plain(k, row + t, kinds, bindings, rows, score, t * width, gradient)
             continue
         row += packed.shift[k]
         start = packed.dense_start[k]

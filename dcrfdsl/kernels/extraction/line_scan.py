@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...foundation import Ints, Ints32
-from ..runtime import kernel
+from ..runtime import inner, kernel
 
 Bytes = NDArray[np.uint8]
 
@@ -32,14 +32,14 @@ class Cells(NamedTuple):
     end: Ints  #        [C]
 
 
-@kernel
+@inner
 def _is_space(byte: int) -> bool:
     """ASCII white space only: a no-break space is part of a word."""
     return byte == 32 or 9 <= byte <= 13
 
 
-@kernel
-def _starts_with(text: Bytes, at: int, prefix: Bytes) -> bool:
+@inner
+def _starts_with(text: Bytes, at: np.int64, prefix: Bytes) -> bool:
     if len(prefix) == 0 or at + len(prefix) > len(text):
         return False
     for k in range(len(prefix)):  # noqa: SIM110 (a loop that numba compiles)
@@ -57,8 +57,8 @@ def lines_and_cells(text: Bytes, separator: int, comment: Bytes) -> tuple[Ints, 
     """
     size = len(text)
     most_lines = 1
-    for at in range(size):
-        if text[at] == _NEWLINE:
+    for byte in text:
+        if byte == _NEWLINE:
             most_lines += 1
     # White space needs a byte between two cells; a separator may stand beside another, with an empty cell between.
     most_cells = size // 2 + 1 if separator == ANY_SPACE else size + 1
@@ -68,7 +68,7 @@ def lines_and_cells(text: Bytes, separator: int, comment: Bytes) -> tuple[Ints, 
     while at < size:
         line_start[lines] = at
         before = cells
-        if _starts_with(text, at, comment):
+        if _starts_with(text, np.int64(at), comment):
             while at < size and text[at] != _NEWLINE:
                 at += 1
             line_cells[lines] = COMMENT
@@ -128,9 +128,9 @@ def intern_cells(text: Bytes, start: Ints, end: Ints) -> tuple[Ints32, Ints]:
                     slot = (slot + 1) & mask
                 slot_code[slot] = code
         length = end[n] - start[n]
-        key = _FNV_OFFSET
+        key = np.int64(_FNV_OFFSET)
         for at in range(start[n], end[n]):
-            key = ((key ^ int(text[at])) * _FNV_PRIME) & _FNV_MASK
+            key = ((key ^ np.int64(text[at])) * _FNV_PRIME) & _FNV_MASK
         slot = (key ^ (key >> 16)) & mask
         while True:
             code = slot_code[slot]

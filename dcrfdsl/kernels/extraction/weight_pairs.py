@@ -39,7 +39,7 @@ def count_pairs(row, assignment, row_off, feature, value, num_features, size):
     total, present, touched = np.zeros(size), np.zeros(size, np.bool_), np.empty(size, np.int32)
     pairs = 0
     for k in range(num_features):
-        num = 0
+        num = np.int64(0)
         for j in range(first[k], first[k + 1]):
             a = seen[j]
             if not present[a]:

@@ -6,7 +6,7 @@ order, so a range of weights gives the same floats in every thread. Not here: wh
 
 import numpy as np
 
-from ..runtime import fast_inner, fast_kernel, kernel
+from ..runtime import fast_inner, fast_kernel, from_upper_bits, kernel, upper_bits
 
 BLOCK = 512  # weights that are processed together
 
@@ -18,12 +18,6 @@ def dot(x, y):
     for w in range(len(x)):
         total += x[w] * y[w]
     return total
-
-
-@fast_inner
-def _add(x, y, factor):
-    for w in range(len(x)):
-        x[w] += factor * y[w]
 
 
 @fast_kernel
@@ -38,36 +32,46 @@ def inner_products(first, last, rows, others):
     return out
 
 
-@fast_inner
-def _read(kept, whole, out):
-    """out = the numbers of `kept`: doubles, singles, or the upper halves of singles as integers.
-
-    whole [size]: bits of singles, written.
-    """
-    if kept.itemsize == 2:
-        for w in range(len(kept)):
-            whole[w] = np.uint32(kept[w]) << np.uint32(16)
-        single = whole.view(np.float32)
-        for w in range(len(kept)):
-            out[w] = single[w]
-    else:
-        for w in range(len(kept)):
-            out[w] = kept[w]
+# pairs of moves and changes, kept as the upper bits of singles: 32 of them, or 16 -------------------------------------
 
 
 @fast_inner
-def _keep(after, before, single, kept):
-    """kept = after − before as it is kept: in single precision, or the upper halves of that, to the nearest."""
-    bits = single.view(np.uint32)
-    for w in range(len(kept)):
-        single[w] = after[w] - before[w]
-    if kept.itemsize == 2:
-        for w in range(len(kept)):
-            odd = (bits[w] >> np.uint32(16)) & np.uint32(1)
-            kept[w] = (bits[w] + np.uint32(0x7FFF) + odd) >> np.uint32(16)
-    else:
-        for w in range(len(kept)):
-            kept[w] = single[w]
+def _dots(row, x, y, z, size):
+    """row · x, row · y and row · z."""
+    with_x, with_y, with_z = 0.0, 0.0, 0.0
+    for w in range(size):
+        with_x += row[w] * x[w]
+        with_y += row[w] * y[w]
+        with_z += row[w] * z[w]
+    return with_x, with_y, with_z
+
+
+@fast_inner
+def _read(row, out):
+    """out = the numbers of `row`."""
+    unused = 32 - 8 * row.itemsize
+    for w in range(len(row)):
+        out[w] = from_upper_bits(row[w], unused)
+
+
+@fast_inner
+def _add(row, factor, out):
+    """Adds `factor` times the numbers of `row` to `out`."""
+    unused = 32 - 8 * row.itemsize
+    for w in range(len(row)):
+        out[w] += factor * from_upper_bits(row[w], unused)
+
+
+@fast_inner
+def _round(x, unused):
+    for w in range(len(x)):
+        x[w] = from_upper_bits(upper_bits(x[w], unused), unused)
+
+
+@fast_inner
+def _subtract(x, y, out):
+    for w in range(len(x)):
+        out[w] = x[w] - y[w]
 
 
 @fast_kernel
@@ -75,35 +79,30 @@ def pair_squares(first, last, after, before, gradient, gradient_before, kept):
     """s · y, s · s and y · y of s = after − before and y = gradient − gradient_before over the weights first … last−1,
     then the same sums after rounding.   kept: an array of the type to which they are rounded.
     """
-    out = np.zeros(6)
-    single, whole, row = np.empty(BLOCK, np.float32), np.empty(BLOCK, np.uint32), np.empty(BLOCK, kept.dtype)
-    s, y = np.empty(BLOCK), np.empty(BLOCK)
+    out, s, y = np.zeros(6), np.empty(BLOCK), np.empty(BLOCK)
+    unused = 32 - 8 * kept.itemsize
     for begin in range(first, last, BLOCK):
         end = min(last, begin + BLOCK)
         size = end - begin
-        for w in range(size):
-            s[w] = after[begin + w] - before[begin + w]
-            y[w] = gradient[begin + w] - gradient_before[begin + w]
-        out[0] += dot(s[:size], y)
-        out[1] += dot(s[:size], s)
-        out[2] += dot(y[:size], y)
-        _keep(after[begin:end], before[begin:end], single, row[:size])
-        _read(row[:size], whole, s)
-        _keep(gradient[begin:end], gradient_before[begin:end], single, row[:size])
-        _read(row[:size], whole, y)
-        out[3] += dot(s[:size], y)
-        out[4] += dot(s[:size], s)
-        out[5] += dot(y[:size], y)
+        _subtract(after[begin:end], before[begin:end], s)
+        _subtract(gradient[begin:end], gradient_before[begin:end], y)
+        for at in range(0, 6, 3):
+            with_y, of_s, _ = _dots(s, y, s, s, size)
+            out[at] += with_y
+            out[at + 1] += of_s
+            out[at + 2] += _dots(y, y, y, y, size)[0]
+            _round(s, unused)
+            _round(y, unused)
     return out
 
 
 @fast_kernel
 def keep_difference(first, last, after, before, kept):
-    """kept[w] = after[w] − before[w] for the weights first … last − 1, rounded to the type of `kept`."""
-    single = np.empty(BLOCK, np.float32)
-    for begin in range(first, last, BLOCK):
-        end = min(last, begin + BLOCK)
-        _keep(after[begin:end], before[begin:end], single, kept[begin:end])
+    """kept[w] = after[w] − before[w] for the weights first … last − 1, rounded to the bits of `kept`."""
+    unused = 32 - 8 * kept.itemsize
+    x, y, out = after[first:last], before[first:last], kept[first:last]
+    for w in range(len(out)):
+        out[w] = upper_bits(x[w] - y[w], unused)
 
 
 @fast_kernel
@@ -113,40 +112,32 @@ def pair_products(first, last, moves, changes, newest, gradient, metric):
 
     metric [W]; empty for none, D = 0.   newest: negative for none, s = y = 0.
     """
-    out = np.zeros((len(moves), 7))
-    whole, row = np.empty(BLOCK, np.uint32), np.empty(BLOCK)
+    out, row = np.zeros((len(moves), 7)), np.empty(BLOCK)
     bent, s, y, bent_y = np.zeros(BLOCK), np.zeros(BLOCK), np.zeros(BLOCK), np.zeros(BLOCK)
     for begin in range(first, last, BLOCK):
         end = min(last, begin + BLOCK)
         size = end - begin
         g, factors = gradient[begin:end], metric[begin:end]
         if newest >= 0:
-            _read(moves[newest, begin:end], whole, s)
-            _read(changes[newest, begin:end], whole, y)
+            _read(moves[newest, begin:end], s)
+            _read(changes[newest, begin:end], y)
         for w in range(len(factors)):
             bent[w] = factors[w] * g[w]
             bent_y[w] = factors[w] * y[w]
         for i in range(len(moves)):
-            _read(moves[i, begin:end], whole, row)
-            with_g, with_y = 0.0, 0.0
-            for w in range(size):
-                with_g += row[w] * g[w]
-                with_y += row[w] * y[w]
+            _read(moves[i, begin:end], row)
+            with_g, with_y, _ = _dots(row, g, y, y, size)
             out[i, 0] += with_g
             out[i, 3] += with_y
-            _read(changes[i, begin:end], whole, row)
-            with_g, with_bent, with_y, with_bent_y, with_s = 0.0, 0.0, 0.0, 0.0, 0.0
-            for w in range(size):
-                with_g += row[w] * g[w]
-                with_bent += row[w] * bent[w]
-                with_y += row[w] * y[w]
-                with_bent_y += row[w] * bent_y[w]
-                with_s += row[w] * s[w]
+            _read(changes[i, begin:end], row)
+            with_g, with_y, with_s = _dots(row, g, y, s, size)
             out[i, 1] += with_g
-            out[i, 2] += with_bent
             out[i, 4] += with_y
-            out[i, 5] += with_bent_y
             out[i, 6] += with_s
+            if len(factors) > 0:
+                with_bent, with_bent_y, _ = _dots(row, bent, bent_y, bent_y, size)
+                out[i, 2] += with_bent
+                out[i, 5] += with_bent_y
     return out
 
 
@@ -155,20 +146,17 @@ def combine(first, last, gradient, scale, changes, of_changes, plain, bend, metr
     """out = (plain + bend metric) q + Σ_i of_moves[i] moves[i] with q = scale gradient + Σ_i of_changes[i] changes[i],
     for the weights first … last − 1.   metric [W]: a diagonal matrix; empty for none.   moves, changes: as kept.
     """
-    whole, row = np.empty(BLOCK, np.uint32), np.empty(BLOCK)
     for begin in range(first, last, BLOCK):
         end = min(last, begin + BLOCK)
-        block, bent = out[begin:end], metric[begin:end]
+        block, g, bent = out[begin:end], gradient[begin:end], metric[begin:end]
         for w in range(len(block)):
-            block[w] = scale * gradient[begin + w]
+            block[w] = scale * g[w]
         for i in range(len(changes)):
-            _read(changes[i, begin:end], whole, row)
-            _add(block, row, of_changes[i])
+            _add(changes[i, begin:end], of_changes[i], block)
         for w in range(len(block)):
             block[w] *= plain + bend * bent[w] if len(bent) > 0 else plain
         for i in range(len(moves)):
-            _read(moves[i, begin:end], whole, row)
-            _add(block, row, of_moves[i])
+            _add(moves[i, begin:end], of_moves[i], block)
 
 
 @kernel

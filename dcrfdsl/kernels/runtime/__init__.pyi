@@ -25,6 +25,7 @@ from .machine_vectors import (
     exp as exp,
     fma as fma,
     fold as fold,
+    from_upper_bits as from_upper_bits,
     int_at as int_at,
     keep_rolled as keep_rolled,
     largest as largest,
@@ -44,6 +45,7 @@ from .machine_vectors import (
     subtract as subtract,
     total as total,
     transpose as transpose,
+    upper_bits as upper_bits,
 )
 from .permutations import (
     next_random as next_random,

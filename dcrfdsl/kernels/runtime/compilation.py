@@ -19,7 +19,8 @@ What is not called is not compiled. Work that most data does not need therefore 
 when a status asks for it, or depends on an argument that may be None: its type decides which branch is compiled.
 
 Two things cost compile time: a constant argument makes one version per constant (`np.int64(0)` does not), and assigning
-to a slice costs two seconds in each process, for the error message about shapes (`dense.copy_run` avoids it).
+an array to a slice costs two seconds in each process, for the error message about shapes (`dense.copy_run` avoids it).
+Elements, slices, loops over ranges and new arrays are cheap (`lowering`, `allocation`).
 
 `fast_…` lets LLVM reorder sums, and so vectorise them; it never assumes that inf and nan do not occur.
 
@@ -37,7 +38,7 @@ from numba import njit
 from numba.core import config
 
 from .kernel_cache import KernelCache
-from .linked_functions import LinkedCompiler
+from .linked_functions import KernelCompiler, LinkedCompiler
 from .numba_internals import get_host_cpu_features
 
 
@@ -76,6 +77,8 @@ def _decorator(is_linked: bool = False, **options: Any) -> _Decorator:
         return interpreted
     if is_linked:
         options |= {"pipeline_class": LinkedCompiler, "no_cpython_wrapper": True}
+    else:
+        options |= {"pipeline_class": KernelCompiler}
     compile_when_called = njit(**COMMON, **options)
 
     def declare(function: _Function) -> _Function:

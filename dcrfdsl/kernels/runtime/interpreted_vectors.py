@@ -51,6 +51,16 @@ def int_at(array, number):
     return int(array[number])
 
 
+def upper_bits(number, unused):
+    bits = int(np.float32(number).view(np.uint32))
+    half, odd = (1 << unused) // 2, (bits >> unused) & 1
+    return (bits + (half + odd - 1 if half else 0)) >> unused
+
+
+def from_upper_bits(bits, unused):
+    return float(np.uint32(int(bits) << unused).view(np.float32))
+
+
 def keep_rolled():
     pass
 

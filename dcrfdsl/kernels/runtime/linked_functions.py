@@ -1,11 +1,11 @@
-"""Compiles functions that only kernels call: into code to be linked into their callers, and nothing else.
+"""The stages that compile kernels, and those for functions that only kernels call: into code for their callers alone.
 
 Numba makes three things of each function: code that other functions link and inline, machine code of its own, and a
 wrapper by which Python calls it. A function that Python never calls needs the first alone. Its callers contain it, and
 are optimized as a whole; so it is not optimized by itself either, beyond what makes it small.
 
-This uses Numba's way to change its stages (`pipeline_class`). Not here: the decorators (`compilation`), the cache
-(`kernel_cache`).
+This uses Numba's way to change its stages (`pipeline_class`). Not here: short code for frequent operations
+(`lowering`, `allocation`), the decorators (`compilation`), the cache (`kernel_cache`).
 """
 
 from __future__ import annotations
@@ -13,14 +13,21 @@ from __future__ import annotations
 import ctypes
 from typing import Any
 
-from llvmlite.binding import parse_bitcode
+import numpy as np
+from llvmlite.binding import create_pass_builder, create_pipeline_tuning_options, parse_bitcode
+from numba.core import config
 
+from .allocation import empty, full, zeros
+from .lowering import LeanLower
 from .numba_internals import (
     CompilerBase,
     CompileResult,
     DefaultPassBuilder,
+    IRProcessing,
     JITCodeLibrary,
     NativeLowering,
+    _parse_refprune_flags,
+    ir,
     make_function,
     register_pass,
 )
@@ -30,7 +37,46 @@ _REFUSAL = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, 
 _REFUSAL_ADDRESS = ctypes.cast(_REFUSAL, ctypes.c_void_p).value
 
 
-class _LinkedLibrary(JITCodeLibrary):
+ALLOCATE = {"empty": empty, "zeros": zeros, "full": full}
+WRAPPER = "_ZN7cpython"  # how the names of wrappers begin
+
+
+class _KernelLibrary(JITCodeLibrary):
+    """Code of a function, optimized once where Numba optimizes three times.
+
+    Each function is made small by itself. All that a kernel calls is then optimized together; the wrapper by which
+    Python calls it is not, since it takes little time.
+    """
+
+    def _optimize_functions(self, module: Any) -> None:
+        module.data_layout = self._codegen._data_layout
+        for function in module.functions:
+            if function.is_declaration:
+                continue
+            if function.name.startswith(WRAPPER):
+                function.add_function_attribute("optnone")
+                function.add_function_attribute("noinline")  # LLVM wants both
+            else:
+                builder = self._pass_builder(1, is_vectorized=False)
+                self._run(builder.getFunctionPassManager(), function, builder)
+
+    def _optimize_final_module(self) -> None:
+        builder = self._pass_builder(config.OPT, config.LOOP_VECTORIZE)
+        self._run(builder.getModulePassManager(), self._final_module, builder)
+
+    def _pass_builder(self, level: int, is_vectorized: bool) -> Any:
+        """Without unrolled loops: of most, few passes run, and vectors are unrolled all the same."""
+        options = create_pipeline_tuning_options(level)
+        options.loop_vectorization, options.slp_vectorization, options.loop_unrolling = is_vectorized, False, False
+        return create_pass_builder(self._codegen._tm, options)
+
+    def _run(self, manager: Any, code: Any, builder: Any) -> None:
+        if config.LLVM_REFPRUNE_PASS:
+            manager.add_refprune_pass(_parse_refprune_flags())
+        manager.run(code, builder)
+
+
+class _LinkedLibrary(_KernelLibrary):
     """Code of one function and of those that it calls, for the linker only."""
 
     def _optimize_final_module(self) -> None:
@@ -67,7 +113,44 @@ def _never_called(library: Any, description: Any, environment: Any) -> Any:
 
 
 @register_pass(mutates_CFG=True, analysis_only=False)
-class _LinkedLowering(NativeLowering):
+class _Processing(IRProcessing):
+    """Puts our functions that allocate arrays in place of NumPy's."""
+
+    _name = "kernel_processing"
+
+    def run_pass(self, state: Any) -> bool:
+        super().run_pass(state)
+        known = state.func_ir._definitions
+        for block in state.func_ir.blocks.values():
+            for statement in block.find_insts(ir.Assign):
+                value = statement.value
+                if isinstance(value, ir.Expr) and value.op == "getattr" and value.attr in ALLOCATE:
+                    (module,) = known[value.value.name]
+                    if getattr(module, "value", None) is np:
+                        statement.value = ir.Global(value.attr, ALLOCATE[value.attr], value.loc)
+                        known[statement.target.name] = [statement.value]
+        return True
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class _KernelLowering(NativeLowering):
+    """Lowers a function that Python calls."""
+
+    _name = "kernel_lowering"
+
+    @property
+    def lowering_class(self) -> Any:
+        return LeanLower
+
+    def run_pass(self, state: Any) -> bool:
+        if state.library is None:
+            state.library = _KernelLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
+            state.library.enable_object_caching()
+        return bool(super().run_pass(state))
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class _LinkedLowering(_KernelLowering):
     """Lowers a function without emitting it."""
 
     _name = "linked_lowering"
@@ -84,14 +167,32 @@ class _LinkedLowering(NativeLowering):
         return True
 
 
-class LinkedCompiler(CompilerBase):
-    """Numba's stages, with our lowering."""
+# What kernels do not have: closures, context managers, exceptions with values, literal loops, array expressions; and
+# what is only for people to read.
+SKIPPED = {
+    "with_lifting", "inline_closure_likes", "Rewrite dynamic raises", "make_function_op_code_to_jit_function",
+    "inline_inlinables", "find_literally", "literal_unroll", "LiteralPropagation", "inline_overloads",
+    "nopython_rewrites", "nopython_supported_feature_validation", "annotate_types", "dump_parfor_diagnostics",
+}  # fmt: skip
+
+
+class KernelCompiler(CompilerBase):
+    """Numba's stages, without what kernels do not need, and with our lowering."""
+
+    lowering: type[Any] = _KernelLowering
 
     def define_pipelines(self) -> list[Any]:
         stages = DefaultPassBuilder.define_nopython_pipeline(self.state)
-        stages.passes = [(_LinkedLowering if stage is NativeLowering else stage, why) for stage, why in stages.passes]
+        ours = {IRProcessing: _Processing, NativeLowering: self.lowering}
+        stages.passes = [(ours.get(s, s), why) for s, why in stages.passes if s.name() not in SKIPPED]
         stages.finalize()
         return [stages]
+
+
+class LinkedCompiler(KernelCompiler):
+    """Of functions for the linker only."""
+
+    lowering = _LinkedLowering
 
 
 def restored(context: Any, payload: tuple[Any, ...]) -> Any:

@@ -363,6 +363,35 @@ def int_at(typing, array, number):
 
 
 @_operation
+def upper_bits(typing, number, unused):
+    """The bits of a number in single precision without the `unused` last ones, rounded to the nearest, ties to even."""
+
+    def generate(context, builder, signature, arguments):
+        number, unused = arguments
+        unused, one = builder.trunc(unused, INT32), ir.Constant(INT32, 1)
+        bits = builder.bitcast(builder.fptrunc(number, ir.FloatType()), INT32)
+        half = builder.lshr(builder.shl(one, unused), one)  # of a step of the last bit that is kept
+        odd = builder.and_(builder.lshr(bits, unused), one)
+        down = builder.select(builder.icmp_signed(">", half, odd.type(0)), builder.sub(odd, one), odd.type(0))
+        return builder.lshr(builder.add(bits, builder.add(half, down)), unused)
+
+    return types.uint32(types.float64, types.int64), generate
+
+
+@_operation
+def from_upper_bits(typing, bits, unused):
+    """The number of single precision with these bits, followed by `unused` zeros."""
+
+    def generate(context, builder, signature, arguments):
+        bits, unused = arguments
+        whole = bits if bits.type == INT32 else builder.zext(bits, INT32)
+        whole = builder.shl(whole, builder.trunc(unused, INT32))
+        return builder.fpext(builder.bitcast(whole, ir.FloatType()), DOUBLE)
+
+    return types.float64(bits, types.int64), generate
+
+
+@_operation
 def keep_rolled(typing):
     """Keeps LLVM from unrolling the loop around: of few passes, most would be in the loop for what is left over."""
 

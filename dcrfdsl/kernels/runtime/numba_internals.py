@@ -12,12 +12,17 @@ Not here: what Numba documents (`njit`, `types`, `config`, `extending`, events).
 """
 
 from numba._dynfunc import make_function as make_function
+from numba.core import ir as ir
 from numba.core.caching import (
     CompileResultCacheImpl as CompileResultCacheImpl,
     FunctionCache as FunctionCache,
     _CacheLocator as _CacheLocator,
 )
-from numba.core.codegen import JITCodeLibrary as JITCodeLibrary, get_host_cpu_features as get_host_cpu_features
+from numba.core.codegen import (
+    JITCodeLibrary as JITCodeLibrary,
+    _parse_refprune_flags as _parse_refprune_flags,
+    get_host_cpu_features as get_host_cpu_features,
+)
 from numba.core.compiler import (
     CompilerBase as CompilerBase,
     CompileResult as CompileResult,
@@ -25,6 +30,9 @@ from numba.core.compiler import (
 )
 from numba.core.compiler_machinery import register_pass as register_pass
 from numba.core.environment import Environment as Environment, _rebuild_env as _rebuild_env
+from numba.core.lowering import Lower as Lower
 from numba.core.runtime.nrt import rtsys as rtsys
 from numba.core.serialize import dumps as dumps
 from numba.core.typed_passes import NativeLowering as NativeLowering
+from numba.core.typing.npydecl import parse_dtype as parse_dtype
+from numba.core.untyped_passes import IRProcessing as IRProcessing

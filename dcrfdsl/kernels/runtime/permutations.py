@@ -37,7 +37,7 @@ def sort_ascending(values, count):
         _sift_down(values, start, count)
     for last in range(count - 1, 0, -1):
         values[0], values[last] = values[last], values[0]
-        _sift_down(values, 0, last)
+        _sift_down(values, np.int64(0), last)  # as a constant it would be a function of its own
 
 
 @inner

@@ -33,12 +33,10 @@ TINY = 1e-150  # TINY² is still a normal double: products of two such entries a
 LOG_TINY = np.log(TINY)
 
 
-@kernel
 def base_tables(weights, bindings, hard):
     """Log base tables of all kinds, in the layout of the shared cells: hard zeros (0 or -inf) plus bias weights."""
     out = hard.copy()
-    for i in range(len(bindings.bias_cell)):
-        out[bindings.bias_cell[i]] += weights[bindings.bias_weight[i]]
+    np.add.at(out, bindings.bias_cell, weights[bindings.bias_weight])
     return out
 
 
@@ -109,23 +107,25 @@ def shared_peaks(g, shapes, peaks):
     return total
 
 
-@kernel
 def exponentiate_base(log_base, kinds):
     """exp of the base tables, each with its maximum taken out, and of products with the maxima of their parts; cell 0
     becomes 1.
 
     Returns (linear tables, maximum of each kind's table, whether base tables fit linear space, whether products do).
     """
-    linear = log_base.copy()
-    peaks, fits, products_fit = np.zeros(len(kinds.base)), True, True
-    for k in range(len(kinds.base)):
-        first, last = kinds.part_off[k], kinds.part_off[k + 1]
-        peak = highest(linear, kinds.base[k], kinds.size[k]) if first == last else 0.0
-        for i in range(first, last):
-            peak += peaks[kinds.part[i]]
-        good = _exponentiate_run(linear, kinds.base[k], kinds.size[k], peak)
-        peaks[k] = peak if peak > -np.inf else 0.0
-        if first < last:
+    linear, peaks, fits, products_fit = log_base.copy(), np.zeros(len(kinds.base)), True, True
+    for k, (at, size) in enumerate(zip(kinds.base.tolist(), kinds.size.tolist(), strict=True)):
+        parts = kinds.part[kinds.part_off[k] : kinds.part_off[k + 1]]
+        table = linear[at : at + size]
+        peak = peaks[parts].sum() if len(parts) else table.max(initial=-np.inf)
+        if peak == -np.inf:
+            table[:] = 0.0
+            continue
+        peaks[k] = peak
+        table -= peak
+        good = bool(np.all((table > LOG_TINY) | (table == -np.inf)))
+        np.exp(table, out=table)
+        if len(parts):
             products_fit &= good
         elif kinds.feature_set[k] < 0:
             fits &= good
@@ -223,8 +223,6 @@ def local_gradient(s, shapes, kinds, bindings, rows, belief, base_expected, grad
     scatter_gradient(s, shapes, kinds, bindings, rows, belief, base_expected, gradient)
 
 
-@kernel
 def add_bias_gradient(bindings, base_expected, gradient):
     """Expected counts of bias weights, read off the expected base tables."""
-    for i in range(len(bindings.bias_cell)):
-        gradient[bindings.bias_weight[i]] += base_expected[bindings.bias_cell[i]]
+    np.add.at(gradient, bindings.bias_weight, base_expected[bindings.bias_cell])
