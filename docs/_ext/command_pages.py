@@ -36,7 +36,10 @@ def commands_page() -> str:
     """The page of all commands, in Markdown."""
     commands = [described_command(name) for name in COMMANDS]
     rows = {
-        command.name: (f"[`{command.name}`](#dcrfdsl-{command.name})", _prose(command.paragraphs[0].split(". ")[0]))
+        command.name: (
+            f"[`{command.name}`](#dcrfdsl-{command.name})",
+            _prose(command.paragraphs[0].split(". ")[0].rstrip(".")),
+        )
         for command in commands
     }
     tables = [_table((caption.lower(), ""), [rows[name] for name in names]) for caption, names in GROUPS.items()]

@@ -19,12 +19,13 @@ from sphinx.application import Sphinx
 
 
 def _is_name(node: nodes.Node) -> bool:
-    """Whether a node is a paragraph of one word of bold code alone."""
-    for kind in (nodes.paragraph, nodes.strong, nodes.literal):
-        if not isinstance(node, kind) or len(node.children) != 1:
+    """Whether a node is a paragraph of one word of bold code alone, beside the empty texts of the parser."""
+    for kind in (nodes.paragraph, nodes.strong):
+        filled = [child for child in node.children if child.astext()]
+        if not isinstance(node, kind) or len(filled) != 1:
             return False
-        node = node.children[0]
-    return True
+        node = filled[0]
+    return isinstance(node, nodes.literal)
 
 
 def _join(app: Sphinx, document: nodes.document) -> None:
@@ -32,8 +33,9 @@ def _join(app: Sphinx, document: nodes.document) -> None:
         place = block.parent.index(block)
         before = block.parent[place - 1] if place else block
         if _is_name(before):
-            joined = nodes.container("", nodes.caption("", "", *before[0].children), block.deepcopy())
+            joined = nodes.container("", nodes.caption("", "", *before.findall(nodes.literal)), block.deepcopy())
             joined["literal_block"], joined["classes"] = True, ["literal-block-wrapper"]
+            document.set_id(joined)
             block.parent[place - 1 : place + 1] = [joined]
 
 
