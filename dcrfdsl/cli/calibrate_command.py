@@ -12,13 +12,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import click
 
-from ..foundation import DcrfError, ensure_writable, figure, json_text, write_whole
+from ..foundation import DcrfError, dataclass, ensure_writable, figure, json_text, write_whole
 from .command_files import STDIN, Output, load_model, read_features, read_gold, refuse_clash
 from .console import Talk, refuse
 from .options import Argument, Features, Json, Option, Quiet, Threads, with_options

@@ -9,14 +9,14 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import click
 
 from .. import data as data_room, features as feature_room, graph, semantics, syntax
-from ..foundation import DcrfError, Diagnostic, did_you_mean, printable
+from ..foundation import DcrfError, Diagnostic, dataclass, did_you_mean, printable
 from .command_files import STDIN, read_features, read_sample, read_text, resolved_template
 from .console import INPUT_ERROR, Talk, os_error, print_diagnostics, refuse
 from .options import Argument, Features, Option, Quiet, SetPaths, StageName, with_options

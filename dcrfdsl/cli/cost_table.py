@@ -10,12 +10,12 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
 from .. import data, features, foundation, graph as graphs, inference, optimizers, semantics, syntax, training
-from ..foundation import Diagnostic, give_back_memory, memory_in_use, np
+from ..foundation import Diagnostic, dataclass, give_back_memory, memory_in_use, np
 from .inference_notes import decode_words
 from .report import NUMBER, TEXT, duration, peak_mb, print_table, table
 

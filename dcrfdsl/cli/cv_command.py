@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from ..foundation import json_text, printable
+from ..foundation import dataclass, json_text, printable
 from . import command_files
 from .console import Talk, print_diagnostics, refuse
 from .options import MOST_JOBS, Argument, Features, Json, Option, Quiet, SetPaths, TableOptions, Threads, with_options

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
-from ..foundation import json_text, render
+from ..foundation import dataclass, json_text, render
 from .command_files import data_files, load_model, prefetched, read_features, stream_gold
 from .console import Talk, check_decode
 from .inference_notes import bound_note, compared_note, pruning_notes

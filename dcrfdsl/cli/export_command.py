@@ -6,14 +6,13 @@ Not here: what is written (`export`), how a lighter model is scored (`metrics`).
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import click
 
 from .. import crfsuite, export as export_room, model as models
-from ..foundation import DcrfError, Table, json_text, np, render
+from ..foundation import DcrfError, Table, dataclass, json_text, np, render
 from .command_files import Output, load_model, read_features, read_gold, refuse_clash
 from .console import Talk, refuse
 from .options import DASH, Argument, Features, Json, Option, Quiet, Rounds, with_options

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Annotated, Any, Literal
 
 import click
 
 from .. import graph as graphs, inference, semantics
-from ..foundation import json_text, spelling_remedy
+from ..foundation import dataclass, json_text, spelling_remedy
 from .command_files import read_unused_features
 from .console import Talk, refuse
 from .options import Argument, Features, Json, Option, Quiet, with_options

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rich.table import Table
 from rich.text import Text
 
 from ..data import runs_of
-from ..foundation import printable
+from ..foundation import dataclass, printable
 from .report import NUMBER, TEXT, WHOLE, cell, table, terminal
 from .table_formats import Part
 

@@ -12,13 +12,12 @@ from __future__ import annotations
 import keyword
 import shlex
 from collections.abc import Callable, Mapping, MutableMapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 import click
 
-from ..foundation import Block, DcrfError, Diagnostic, Paragraph, notebook_html, printable_lines, render_all
+from ..foundation import Block, DcrfError, Diagnostic, Paragraph, dataclass, notebook_html, printable_lines, render_all
 from ..semantics import (
     ModelSpec,
     Resolved,

@@ -27,7 +27,7 @@ import os
 import re
 import types
 from collections.abc import Callable
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, fields
 from functools import partial
 from inspect import Parameter, Signature
 from pathlib import Path
@@ -45,6 +45,8 @@ from typing import (
 )
 
 import click
+
+from ..foundation import dataclass
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance

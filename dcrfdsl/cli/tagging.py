@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import pairwise
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
-from ..foundation import figure, json_text
+from ..foundation import dataclass, figure, json_text
 from .inference_notes import bound_note, compared_note
 from .options import MOST_JOBS, Argument, Decode, Features, Json, Option, OutputOrStdout, Quiet, Rounds, Threads
 

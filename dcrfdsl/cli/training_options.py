@@ -10,14 +10,14 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import click
 
 from .. import model as models, semantics, training
-from ..foundation import Diagnostic, ensure_writable, json_text
+from ..foundation import Diagnostic, dataclass, ensure_writable, json_text
 from . import report
 from .command_files import STDIN, Output, refuse_clash, refuse_foreign
 from .console import Talk, lost_output, print_diagnostics, refuse

@@ -7,10 +7,9 @@ or not: `states = all` here. Not here: what one pattern is (`foreign_patterns`).
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
-from ..foundation import DcrfError, Diagnostic, Source
+from ..foundation import DcrfError, Diagnostic, Source, dataclass
 from .foreign_patterns import (
     CRFPP,
     WAPITI,

@@ -10,10 +10,9 @@ from __future__ import annotations
 import ast
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
 
-from ..foundation import DcrfError, Diagnostic, Source, Span, shortened
+from ..foundation import DcrfError, Diagnostic, Source, Span, dataclass, shortened
 from .foreign_patterns import remark, wrong
 from .template_text import checked_names, template_text
 

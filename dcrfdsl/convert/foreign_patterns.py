@@ -19,10 +19,9 @@ import itertools
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal
 
-from ..foundation import DcrfError, Diagnostic, Label, Source, Span, shortened
+from ..foundation import DcrfError, Diagnostic, Label, Source, Span, dataclass, shortened
 from ..syntax import RegexProblem, WapitiRegex, wapiti_regex
 from .template_text import Columns
 

@@ -8,9 +8,8 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
-from ..foundation import DcrfError, Diagnostic, Source, did_you_mean
+from ..foundation import DcrfError, Diagnostic, Source, dataclass, did_you_mean
 from ..syntax import KEYWORDS
 from .chain_templates import chain_template
 from .crfsuite_parameters import crfsuite_template

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
-from ..foundation import DcrfError, Diagnostic, Source, Span, shortened
+from ..foundation import DcrfError, Diagnostic, Source, Span, dataclass, shortened
 from .foreign_patterns import lines_of, remark, wrong
 from .template_text import checked_names, fresh_name, listed_statement, template_text
 

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
-from ..foundation import DcrfError, Diagnostic, printable, shortened
+from ..foundation import DcrfError, Diagnostic, dataclass, printable, shortened
 from ..syntax import RESERVED, format_template, parse
 
 LABEL = "tag"

@@ -12,11 +12,10 @@ becomes too small for that. Not here: scores of items (`scoring`), data sets (`i
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
-from ..foundation import Floats, Ints
+from ..foundation import Floats, Ints, dataclass
 
 _STEPS = 4  # rows between two that are divided by their totals
 _FLOOR = 1e-100  # a product of three such numbers is still a normal double: no underflow goes unnoticed

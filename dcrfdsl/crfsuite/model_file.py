@@ -20,13 +20,12 @@ from __future__ import annotations
 import os
 import struct
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..foundation import READING, Codes, DcrfError, Diagnostic, Floats, Ints, clear_os_errors, write_whole
+from ..foundation import READING, Codes, DcrfError, Diagnostic, Floats, Ints, clear_os_errors, dataclass, write_whole
 from .cqdb import Damage, Key, cqdb_bytes, read_cqdb, words_at
 
 CRFSUITE_VERSION = "0.12.2"  # whose files these are, and whose behaviour the module has

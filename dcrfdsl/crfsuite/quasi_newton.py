@@ -24,12 +24,11 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from ..foundation import Floats
+from ..foundation import Floats, dataclass
 from ..kernels.optimization import dot
 from ..optimizers import Corners, norm_of
 

@@ -12,12 +12,11 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
-from ..foundation import Codes, Floats, Ints
+from ..foundation import Codes, Floats, Ints, dataclass
 from ..kernels.extraction import count_pairs, merge_items
 from .cqdb import Key
 from .items import Item, ItemSequence

@@ -6,12 +6,10 @@ likelihood (`likelihood`), any penalty.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from ..features import FeatureRows
-from ..foundation import Floats, Ints, Ints32
+from ..foundation import Floats, Ints, Ints32, dataclass
 from ..graph import CliqueWeights, Gold, ModelGraph, Parameters
 from ..inference import Workers
 from ..semantics import load_text, stage_settings

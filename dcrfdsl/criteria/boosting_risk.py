@@ -10,13 +10,12 @@ count for more, as they can be wrong in more ways. Not here: the rounds (`optimi
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
-from ..foundation import DcrfError, Diagnostic, Floats, Ints, Ints32
+from ..foundation import DcrfError, Diagnostic, Floats, Ints, Ints32, dataclass
 from ..inference import BoundData, ExactMethod, Expectations, Workers, even_runs
 from ..kernels.chain import ChainSums, ChainWorkspace, workspace_for
 from ..kernels.runtime import UNDERFLOW, aligned_zeros

@@ -7,12 +7,12 @@ criterion, their table (`criteria_table`), what optimizers ask of one (`optimize
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from ..foundation import Floats, Mask, chosen_ranges
+from ..foundation import Floats, Mask, chosen_ranges, dataclass
 from ..inference import BoundData, Expectations, MarginalInference, PruningReport, RunStatus, Workers
 from ..optimizers import Objective, WeightGroups, WeightUnits
 from .penalties import Penalty

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from ..foundation import Floats, Table
+from ..foundation import Floats, Table, dataclass
 from ..inference import RunStatus
 from ..kernels.chain import LARGEST, LOGISTIC, SIGMOID, Smoothing
 from ..semantics import LogisticSmoothing, MceSettings

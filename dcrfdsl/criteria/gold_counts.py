@@ -6,13 +6,12 @@ an unknown label have no gold counts.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
-from ..foundation import Floats, Ints
+from ..foundation import Floats, Ints, dataclass
 from ..graph import CliqueTemplate, instances_of, known_assignments, weighing_templates
 from .training_problem import TrainingProblem
 

@@ -6,11 +6,11 @@ Not here: where they enter a criterion.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 
-from ..foundation import DcrfError, Diagnostic, Floats, Ints
+from ..foundation import DcrfError, Diagnostic, Floats, Ints, dataclass
 from ..graph import Gold
 from ..semantics import MethodSettings, SentenceImportance, StateImportance, TokenImportance, state_factors
 

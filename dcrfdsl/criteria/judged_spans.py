@@ -6,13 +6,13 @@ Not here: how they are judged (`span_errors`, `sequence_errors`).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from ..data import ENDS, STARTS, mark_table, segments_of
-from ..foundation import DcrfError, Diagnostic, Floats, Ints, Ints32, Mask
+from ..foundation import DcrfError, Diagnostic, Floats, Ints, Ints32, Mask, dataclass
 from ..kernels.chain import SegmentMarks, Spans
 from ..kernels.sequences import JudgedLabels
 from ..semantics import BalancedLoss, LabelLoss, MeasureLoss, MethodSettings

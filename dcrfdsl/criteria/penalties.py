@@ -16,13 +16,12 @@ biases of a clique are one group in both ways, and induced features are one temp
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from ..features import FeatureExtractor
-from ..foundation import DcrfError, Diagnostic, Floats, Ints, Mask, Table, typed_entry
+from ..foundation import DcrfError, Diagnostic, Floats, Ints, Mask, Table, dataclass, typed_entry
 from ..graph import CliqueTemplate, ModelGraph, Parameters
 from ..optimizers import WeightGroups
 from ..semantics import (

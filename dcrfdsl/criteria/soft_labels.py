@@ -12,12 +12,11 @@ distributions (`data.label_columns`), the objectives.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import NoReturn
 
 import numpy as np
 
-from ..foundation import Codes, Floats, Ints, Mask, chosen_ranges, data_error
+from ..foundation import Codes, Floats, Ints, Mask, chosen_ranges, data_error, dataclass
 from ..graph import weighed_graph, weighed_rows
 from ..inference import (
     METHODS,

@@ -10,13 +10,12 @@ may not be the best ones, but their scores are exact. Not here: the kernels (`ke
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from ..data import mark_table, segments_of
-from ..foundation import Codes, Floats, Ints, Ints32, Mask
+from ..foundation import Codes, Floats, Ints, Ints32, Mask, dataclass
 from ..graph import ANY_STATE, any_but, only_state, state_set
 from ..inference import (
     BoundData,

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 
 import numpy as np
 
 from ..features import FeatureExtractor, FeatureRows, Pairs
-from ..foundation import Floats, Ints, Ints32, data_error
+from ..foundation import Floats, Ints, Ints32, data_error, dataclass
 from ..graph import Gold, ModelGraph, Parameters
 from ..inference import (
     METHODS,

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import count
 from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from ..foundation import DcrfError, Floats, Ints, Ints32, data_error, did_you_mean, parts_of, spelling_remedy
+from ..foundation import DcrfError, Floats, Ints, Ints32, data_error, dataclass, did_you_mean, parts_of, spelling_remedy
 from ..syntax import Column, ColumnType, DataSpec
 from .corpus import BagColumn, Corpus, InternedColumn, NumericColumn, joined_scores
 from .number_cells import BadNumbers, NumberFormat, scores_in_order, scores_of_text, shown, vector_of_text

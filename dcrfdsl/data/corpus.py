@@ -8,12 +8,12 @@ value once. A bag has one int32 per item, and a float64 unless all weights are 1
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 
-from ..foundation import Codes, DcrfError, Floats, Integers, Ints, Offsets, data_error
+from ..foundation import Codes, DcrfError, Floats, Integers, Ints, Offsets, data_error, dataclass
 
 
 @dataclass(frozen=True)

@@ -7,12 +7,12 @@ Not here: the states themselves (`states`), how a cell is read (`partial`), whic
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import MappingProxyType
 
 import numpy as np
 
-from ..foundation import Codes, DcrfError, Diagnostic, Ints, Mask, did_you_mean
+from ..foundation import Codes, DcrfError, Diagnostic, Ints, Mask, dataclass, did_you_mean
 from ..semantics import ModelSpec, legal_moves, violations
 from ..syntax import Label, Scheme
 from .corpus import Corpus, InternedColumn, token_error

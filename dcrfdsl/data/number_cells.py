@@ -13,14 +13,14 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from numbers import Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..foundation import Diagnostic, Floats, shortened
+from ..foundation import Diagnostic, Floats, dataclass, shortened
 from ..semantics import missing_mark, plain
 from ..syntax import ColumnType, DataSpec
 

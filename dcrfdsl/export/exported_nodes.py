@@ -7,7 +7,7 @@ places has three truth values. Not here: regular expressions (`python_patterns`)
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from ..features import (
@@ -21,7 +21,7 @@ from ..features import (
     segment_place,
     term_text,
 )
-from ..foundation import data_error
+from ..foundation import data_error, dataclass
 from ..semantics import FUNCTIONS, Bins, Connectives, ModelSpec, Observed, bin_names, bind, fold, read_bins, tests_gap
 from ..syntax import NUMERIC, nodes as ex
 from .python_patterns import backtracks, python_pattern

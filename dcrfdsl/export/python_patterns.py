@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import re
 import sys
-from dataclasses import dataclass
 from functools import cache
 from typing import Any, NamedTuple
 
-from ..foundation import data_error
+from ..foundation import data_error, dataclass
 from ..syntax import Regex
 
 _ESCAPE = re.compile(r"\\(?:x\{[0-9A-Fa-f]+\}|x[0-9A-Fa-f]{2}|[pP]\{[^}]*\}|[pP].|[0-7]{1,3}|.)", re.DOTALL)

@@ -7,7 +7,7 @@ here: whether the model can be exported (`exportable`), files.
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..features import LARGEST, Factor, FeatureExtractor, FeatureSetPlan, leaves, reach
-from ..foundation import Floats, Ints, Mask
+from ..foundation import Floats, Ints, Mask, dataclass
 from ..graph import CliqueTemplate
 from ..model import TrainedModel
 from ..semantics import missing_mark, plain, spare_columns

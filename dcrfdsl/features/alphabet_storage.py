@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Literal
 
 import numpy as np
@@ -19,6 +19,7 @@ from ..foundation import (
     array,
     check_strings,
     check_within,
+    dataclass,
     pack_strings,
     unpack_strings,
 )

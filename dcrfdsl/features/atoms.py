@@ -8,14 +8,14 @@ its vocabulary, one for each side and distance that its place can reach.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import chain, repeat
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..foundation import Codes, Floats, IncompatibleState, Ints, Ints32, Mask, Offsets
+from ..foundation import Codes, Floats, IncompatibleState, Ints, Ints32, Mask, Offsets, dataclass
 from ..kernels.extraction import cross, cross_ragged, cross_weights, gather_lists, gather_weights
 from ..semantics import ModelSpec
 from .plan import ExpandedFeature, Factor, FeatureSetPlan, condition_text, leaves, split_offset

@@ -12,14 +12,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..data import Corpus
-from ..foundation import IncompatibleState, Ints, Ints32, Mask, cached_property, data_error, typed
+from ..foundation import IncompatibleState, Ints, Ints32, Mask, cached_property, data_error, dataclass, typed
 from ..semantics import GivenScores, ModelSpec, Observed, Reads, nodes, terms
 from ..syntax import Apply, Condition, Reference
 from .alphabet_storage import FeaturesRecord, Vocabularies, alphabet_arrays, alphabet_metadata, restored_alphabets

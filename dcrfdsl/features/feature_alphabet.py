@@ -9,12 +9,11 @@ appearance. Not here: the construction of keys (`atoms`).
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from ..foundation import Ints, Ints32
+from ..foundation import Ints, Ints32, dataclass
 from ..kernels.extraction import count_keys, find, find_direct, insert, intern
 
 DIRECT = 1 << 18  # keys below this bound are indices of an array (1 MiB), others are hashed

@@ -12,13 +12,12 @@ conjunctions are formed. Not here: the choice of conjunctions (`training`).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..foundation import Floats, IncompatibleState, Ints, Ints32, Offsets, array
+from ..foundation import Floats, IncompatibleState, Ints, Ints32, Offsets, array, dataclass
 from ..kernels.extraction import conjoin
 
 

@@ -9,14 +9,25 @@ norms, so features may be words as well as numbers. Not here: dual weights (`opt
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel
 
-from ..foundation import Count, Floats, IncompatibleState, Ints, array, check_finite, check_offsets, check_within, typed
+from ..foundation import (
+    Count,
+    Floats,
+    IncompatibleState,
+    Ints,
+    array,
+    check_finite,
+    check_offsets,
+    check_within,
+    dataclass,
+    typed,
+)
 from ..kernels.extraction import row_products
 from ..semantics import KERNELS, LinearKernel, MethodSettings, PolyKernel, RbfKernel
 from .feature_rows import FeatureRows

@@ -13,14 +13,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import reduce
 from itertools import chain
 
 import numpy as np
 
 from ..data import Corpus
-from ..foundation import Ints, data_error
+from ..foundation import Ints, data_error, dataclass
 from ..semantics import ModelSpec
 from .alphabet_storage import Vocabularies
 from .atoms import BlockReader, CorpusAtoms, Vocabulary

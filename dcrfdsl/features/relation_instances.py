@@ -14,13 +14,12 @@ factors on the pairs (`graph`).
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
 
-from ..foundation import Ints, Ints32, Mask, data_error
+from ..foundation import Ints, Ints32, Mask, data_error, dataclass
 from ..semantics import conjuncts, index_gaps, plain
 from ..syntax import Apply, CliqueSpec, Condition, Equals, Named, Reference
 from .plan import fixed_condition, leaves, named_offset, split_offset, with_offsets

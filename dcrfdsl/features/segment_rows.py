@@ -10,13 +10,13 @@ Source: Sarawagi & Cohen (2004), §2: features g(s, x) of a segment s = (start, 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple
 
 import numpy as np
 
 from ..data import Corpus, InternedColumn
-from ..foundation import Ints, data_error
+from ..foundation import Ints, data_error, dataclass
 from ..semantics import longest_segment
 from ..syntax import Apply, Reference
 from .atoms import CorpusAtoms, Vocabulary

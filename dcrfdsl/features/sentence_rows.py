@@ -17,13 +17,12 @@ import itertools
 import math
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from ..data import Corpus, InternedColumn
-from ..foundation import Ints, Ints32, Mask
+from ..foundation import Ints, Ints32, Mask, dataclass
 from ..semantics import ModelSpec
 from ..syntax import Reference
 from .atoms import CorpusAtoms, Vocabulary, reach

@@ -98,6 +98,7 @@ from .html_blocks import (
     signed_shade as signed_shade,
     whole_shade as whole_shade,
 )
+from .late_dataclass import dataclass as dataclass
 from .lazy_values import LazyModule as LazyModule, cached_property as cached_property, np as np
 from .operating_system import (
     give_back_memory as give_back_memory,

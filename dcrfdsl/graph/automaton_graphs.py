@@ -21,12 +21,12 @@ background and exceptions). Not here: the search for states (`automaton_states`)
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from ..foundation import Ints, Ints32, Mask
+from ..foundation import Ints, Ints32, Mask, dataclass
 from .automaton_states import (
     FIRST,
     LAST_STATE,

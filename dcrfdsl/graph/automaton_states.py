@@ -15,11 +15,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
-from ..foundation import Floats, Ints, Ints32, Mask, cached_property
+from ..foundation import Floats, Ints, Ints32, Mask, cached_property, dataclass
 from .templates import LAST, CliqueTemplate
 from .unroll import ModelGraph
 

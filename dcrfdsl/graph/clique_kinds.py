@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
 
-from ..foundation import Floats, Ints, Mask
+from ..foundation import Floats, Ints, Mask, dataclass
 from .templates import CliqueTemplate, Pattern
 
 

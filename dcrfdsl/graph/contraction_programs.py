@@ -13,12 +13,12 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple
 
 import numpy as np
 
-from ..foundation import Ints, Ints32, cached_property
+from ..foundation import Ints, Ints32, cached_property, dataclass
 from ..kernels.tables import Patterns
 
 OVERHEAD = 8  # starting an inner loop costs as much as this many of its iterations

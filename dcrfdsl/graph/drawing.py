@@ -10,11 +10,11 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from html import escape
 
-from ..foundation import Block, Paragraph, Picture, inline_svg, notebook_html, printable, printable_lines
+from ..foundation import Block, Paragraph, Picture, dataclass, inline_svg, notebook_html, printable, printable_lines
 
 
 @dataclass(frozen=True)

@@ -12,10 +12,9 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ..foundation import data_error
+from ..foundation import data_error, dataclass
 from .shapes import GraphShape
 
 if TYPE_CHECKING:

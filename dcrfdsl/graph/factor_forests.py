@@ -21,11 +21,10 @@ import math
 import random
 from collections import defaultdict, deque
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
-from ..foundation import Floats, cached_property, data_error
+from ..foundation import Floats, cached_property, data_error, dataclass
 from ..kernels.tables import Approximations, Schedules
 from .shape_bank import ShapeBank
 from .shapes import Columns, GraphShape, offsets_of

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
 
-from ..foundation import Floats, Integers, Paragraph, notebook_html
+from ..foundation import Floats, Integers, Paragraph, dataclass, notebook_html
 from .drawing import MOST_MARKS, MOST_POSITIONS, FactorMark, GraphDrawing, VariableMark, drawing_blocks
 from .shapes import GraphShape
 

@@ -7,13 +7,13 @@ from known labels; latent variables are never known. Not here: reading labels (`
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 
 from ..data import SoftStates
 from ..features import Pairs
-from ..foundation import Codes, Floats, Ints, Ints32, Mask
+from ..foundation import Codes, Floats, Ints, Ints32, Mask, dataclass
 from ..semantics import HardTable
 from .shapes import offsets_of
 from .templates import CliqueTemplate

@@ -10,13 +10,13 @@ Source: McCallum & Sutton 2004 §2. Not here: the choice of instances (`piece_in
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
-from ..foundation import Floats, Ints, Ints32, data_error
+from ..foundation import Floats, Ints, Ints32, data_error, dataclass
 from ..kernels.piecewise import PieceInstances
 from ..kernels.tables import Kinds
 from .elimination import best_order, least_table, order_cost

@@ -10,13 +10,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from ..features import FeatureRows, Pairs
-from ..foundation import Ints, Offsets
+from ..foundation import Ints, Offsets, dataclass
 from .automaton_graphs import AutomatonGraph, automaton_graph
 from .elimination import MOST_ENTRIES, OrderCost, best_order, forest_order, least_table, order_cost
 from .parameters import Parameters

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -18,6 +17,7 @@ from numpy.typing import NDArray
 
 from .. import foundation
 from ..features import FeatureRows, Pairs
+from ..foundation import dataclass
 from ..kernels.extraction import count_pairs
 from ..kernels.tables import Bindings
 from ..syntax import CliqueSpec

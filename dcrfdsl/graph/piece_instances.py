@@ -13,12 +13,13 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..foundation import dataclass
 from ..kernels.piecewise import PieceInstances
 from ..semantics import ModelSpec
 from ..syntax import At, Named, Piece

@@ -16,11 +16,10 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
-from ..foundation import data_error
+from ..foundation import data_error, dataclass
 from ..kernels.tables import Regions
 from .elimination import best_order
 from .shape_bank import ShapeBank

@@ -6,13 +6,12 @@ Not here: rows of their features (`features.segment_rows`), their factors (`segm
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from ..features import Candidates, candidate_row
-from ..foundation import Codes, Ints, Mask, Offsets
+from ..foundation import Codes, Ints, Mask, Offsets, dataclass
 from ..semantics import (
     ModelSpec,
     RunMemory,

@@ -16,13 +16,13 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import field, fields, replace
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..foundation import Ints, Ints32
+from ..foundation import Ints, Ints32, dataclass
 from .contraction_programs import ContractionProgram, PatternBank, Turned, build_program
 from .shapes import GraphShape, Run, offsets
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..foundation import Ints32
+from ..foundation import Ints32, dataclass
 from ..kernels.tables import Edges, Patterns, Programs, Shapes
 from .contraction_programs import PatternBank, Turned
 from .sequence_programs import Blocks, ProductPlace, Program, ProgramBuilder, cut_blocks

@@ -10,13 +10,12 @@ import itertools
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Sequence, Sized
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..foundation import Integers, Ints, Ints32, cached_property
+from ..foundation import Integers, Ints, Ints32, cached_property, dataclass
 
 
 @dataclass(frozen=True)

@@ -17,11 +17,11 @@ import itertools
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
-from ..foundation import Floats, Ints, Ints32, cached_property
+from ..foundation import Floats, Ints, Ints32, cached_property, dataclass
 from ..kernels.tables import Kinds
 from .clique_kinds import CliqueKind
 from .contraction_programs import ContractionProgram, Turned

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from ..features import ViewMap, view_label, view_map
-from ..foundation import Floats, Ints, Mask
+from ..foundation import Floats, Ints, Mask, dataclass
 from ..semantics import (
     GivenScores,
     HardTable,

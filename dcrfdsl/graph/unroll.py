@@ -13,12 +13,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 import numpy as np
 
 from ..features import FeatureRows
-from ..foundation import Offsets, Paragraph, cached_property, notebook_html
+from ..foundation import Offsets, Paragraph, cached_property, dataclass, notebook_html
 from ..kernels.tables import Kinds
 from ..semantics import ModelSpec, RunMemory, SegmentMemory, unrolled_spec
 from .clique_kinds import CliqueKind

@@ -6,13 +6,13 @@ Not here: the methods (`methods`), threads (`workers`).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..foundation import Floats, Ints, Ints32, Mask
+from ..foundation import Floats, Ints, Ints32, Mask, dataclass
 from ..graph import REMEMBERED_BYTES, offsets
 from ..kernels.lattice import COLUMNS, EARLY, EDGES, LABELS, POSITIONS, POSSIBLE, RELAXED
 from ..kernels.runtime import IMPOSSIBLE

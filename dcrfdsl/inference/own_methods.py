@@ -14,13 +14,12 @@ anybody writes kernels for it. Not here: methods of the package (`methods`).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..foundation import DcrfError, Floats, data_error
+from ..foundation import DcrfError, Floats, data_error, dataclass
 from ..graph import FactorGraph
 from ..kernels.runtime import IMPOSSIBLE
 from ..kernels.tables import Potentials, local_gradient

@@ -6,9 +6,9 @@ Not here: the place of a sentence in its file (callers pass it to `contradiction
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import field, fields, replace
 
-from ..foundation import Floats, Ints
+from ..foundation import Floats, Ints, dataclass
 
 _COUNTS = (
     "graphs", "not_converged", "redone", "damped", "searched", "unproven", "bounded", "certified", "gap", "nodes",

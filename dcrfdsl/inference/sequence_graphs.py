@@ -13,12 +13,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
-from ..foundation import Floats, Ints, Ints32
+from ..foundation import Floats, Ints, Ints32, dataclass
 from ..graph import CliqueTemplate, FactorGraph, ModelGraph, instances_of
 from ..kernels.tables import Potentials, local_tables
 from ..semantics import MethodSettings

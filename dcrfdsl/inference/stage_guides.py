@@ -12,11 +12,11 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
-from ..foundation import Floats, Ints, Ints32, data_error
+from ..foundation import Floats, Ints, Ints32, data_error, dataclass
 from ..graph import ModelGraph, Parameters
 from ..kernels.lattice import Pruning, list_labels
 from ..semantics import MethodSettings, ModelSpec, PrunedSettings, guiding_stage, stage_inference

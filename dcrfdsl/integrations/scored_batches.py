@@ -20,7 +20,7 @@ from abc import ABC, abstractmethod
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +29,7 @@ import numpy as np
 from ..criteria import CRITERIA, TrainingProblem
 from ..data import Corpus, NumericColumn, corpus_from_rows, declared_states
 from ..features import FeatureRows, expand
-from ..foundation import Floats, Ints, Ints32, cached_property, data_error, quoted_names
+from ..foundation import Floats, Ints, Ints32, cached_property, data_error, dataclass, quoted_names
 from ..graph import CliqueTemplate, CliqueWeights, Gold, ModelGraph, Parameters
 from ..inference import METHODS, Binder, BoundData, Expectations, Workers, choose_method, score_sequences
 from ..kernels.lattice import score_contexts

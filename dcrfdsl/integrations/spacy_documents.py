@@ -9,11 +9,11 @@ Tokens of white space, which data in columns never have, are no part of it. Not 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, NamedTuple, TypeAlias
 
 from ..data import Corpus, InternedColumn, corpus_from_rows, remarked
-from ..foundation import Diagnostic, data_error, did_you_mean, needed, quoted_names, spelling_remedy, warn_of
+from ..foundation import Diagnostic, data_error, dataclass, did_you_mean, needed, quoted_names, spelling_remedy, warn_of
 from ..semantics import ModelSpec, has_segments, read_columns, unread_columns
 from ..syntax import Column, Scheme
 from ..training import AnyTemplate, as_resolved

@@ -11,13 +11,12 @@ Tensors of tables are [B, T, assignments]; arrays have no padding, [N, assignmen
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..foundation import Floats, Ints, Mask, needed
+from ..foundation import Floats, Ints, Mask, dataclass, needed
 from ..graph import Gold
 from .scored_batches import Arrays, BatchFunction, ScoredBatch, all_equal
 

@@ -5,9 +5,11 @@ in `lsp_server`. Not here: any question.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
+
+from ..foundation import dataclass
 
 
 @dataclass(frozen=True)

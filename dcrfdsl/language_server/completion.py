@@ -9,11 +9,12 @@ stands around the cursor (`cursor_context`).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain, pairwise, product
 from pathlib import Path
 from typing import TypeAlias
 
+from ..foundation import dataclass
 from ..semantics import FORMATS, METRICS, ReferenceEntry, SettingEntry
 from ..syntax import SHAPES
 from . import cursor_context as cursor

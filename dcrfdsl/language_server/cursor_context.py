@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 
+from ..foundation import dataclass
 from ..semantics import ReferenceEntry, SettingEntry, entries_named, reference_entries
 from ..syntax import BY_KEYWORD, SHAPES
 from .editor_text import Word, words_of

@@ -12,11 +12,11 @@ import json
 import math
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
-from ..foundation import DcrfError, read_template, render_all
+from ..foundation import DcrfError, dataclass, read_template, render_all
 from ..semantics import check, load_text
 
 

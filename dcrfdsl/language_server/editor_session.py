@@ -23,11 +23,12 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import field
 from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
+from ..foundation import dataclass
 from .completion import propose
 from .data_costs import NO_COSTS, CostReport, report_of
 from .editor_text import UTF16, EditorText

@@ -14,11 +14,13 @@ from __future__ import annotations
 import bisect
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import NamedTuple
 
+from ..foundation import dataclass
+
 UTF16 = "utf-16"
+
 BYTE_ORDER_MARK = "\ufeff"
 LINE_END = re.compile(r"\r\n|\n|\r")
 

@@ -7,9 +7,9 @@ column that is found by its name becomes `new = old`. Not here: which words are 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
+from ..foundation import dataclass
 from ..semantics import entries_named
 from ..syntax import RESERVED
 from .answers import Edit, Edits, Refused, Spot

@@ -15,13 +15,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property, lru_cache
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from ..foundation import Source, Span, read_at_most
+from ..foundation import Source, Span, dataclass, read_at_most
 from ..semantics import CRITERIA, FORMATS, SCHEMES, scheme_states
 from ..syntax import AS_NAME, DataSpec, Statement, nodes, parse_partial, split_statements, statements
 from .editor_text import Word, words_of

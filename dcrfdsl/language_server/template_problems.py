@@ -6,10 +6,9 @@ Not here: remedies as edits (`code_actions`), their form in the protocol (`lsp_s
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
-from ..foundation import DcrfError, Diagnostic, data_error, read_template
+from ..foundation import DcrfError, Diagnostic, data_error, dataclass, read_template
 from ..semantics import EXPLANATIONS, Resolved, check, load_text
 from .template_index import Workspace, absolute
 

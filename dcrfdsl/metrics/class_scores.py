@@ -14,12 +14,12 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from ..foundation import Ints
+from ..foundation import Ints, dataclass
 from ..semantics import has_segments, plain
 from ..syntax import CallSpec
 from .evaluation import Evaluation, confusion

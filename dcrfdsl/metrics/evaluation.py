@@ -10,13 +10,13 @@ the metrics (`metric_table`), decoding, printing.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import NamedTuple
 
 import numpy as np
 
 from ..data import Corpus, InternedColumn, label_cells, refuse_mixed, telling_tokens, value_of_sentence
-from ..foundation import Integers, Ints, Mask, Offsets
+from ..foundation import Integers, Ints, Mask, Offsets, dataclass
 from ..syntax import Label
 from .segment_scores import AMBIGUOUS, MISSING, UNSEEN
 from .tallies import ExactSum

@@ -16,14 +16,14 @@ corpus (`corpus_scores`), intervals and tests (`significance`).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
 from ..data import Segments
-from ..foundation import DcrfError, Floats, Ints, Mask, Offsets, Table, data_error, did_you_mean, json_text
+from ..foundation import DcrfError, Floats, Ints, Mask, Offsets, Table, data_error, dataclass, did_you_mean, json_text
 from ..semantics import METRICS as METRIC_WORDS, fits_metric, has_segments, metric_usages, plain, unmarked_state
 from ..syntax import Argument, CallSpec, Reference
 from .class_scores import ClassScores, Confusion, confusion_of, scores_by_type, segments_compared

@@ -24,12 +24,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from operator import itemgetter
 
 import numpy as np
 
-from ..foundation import Floats, Ints, Mask
+from ..foundation import Floats, Ints, Mask, dataclass
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,13 +17,13 @@ definition of a segment (`data.segment_types`), codes of cells (`evaluation`), t
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
 from ..data import Segments, mark_table, run_table, segments_of
-from ..foundation import Integers, Ints, Mask, Offsets
+from ..foundation import Integers, Ints, Mask, Offsets, dataclass
 
 UNSEEN = -1  # the model does not know the gold value, and its text does not matter
 MISSING = -2  # the gold value is unknown

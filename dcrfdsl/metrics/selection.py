@@ -13,11 +13,10 @@ orders counts. Not here: what is predicted and judged (`model`), drawing.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
-from ..foundation import Floats, Mask, cached_property
+from ..foundation import Floats, Mask, cached_property, dataclass
 
 SHOWN = (0.5, 0.8, 0.9, 0.95, 0.99, 0.999)  # probabilities of a table
 _ROUNDING = 1e-9  # of (n + 1) c, which may be a whole number

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeAlias
+
+from ..foundation import dataclass
 
 Values: TypeAlias = dict[str, float | int]  # keys: the names of the `--json` contract
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache, partial
 from itertools import accumulate, pairwise
 from typing import Generic, NamedTuple, TypeVar, overload
@@ -25,6 +25,7 @@ from ..foundation import (
     Mask,
     Offsets,
     data_error,
+    dataclass,
     did_you_mean,
     require_kind,
     require_whole,

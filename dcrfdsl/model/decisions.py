@@ -11,14 +11,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice, pairwise
 from typing import Generic, NamedTuple, NoReturn
 
 import numpy as np
 
 from ..data import Corpus, Segments, encode_labels, mark_table, segments_of, unknown_by_label
-from ..foundation import CORPUS, Floats, Ints, Mask, data_error, quoted_names, require_kind
+from ..foundation import CORPUS, Floats, Ints, Mask, data_error, dataclass, quoted_names, require_kind
 from ..inference import Labellings, NBest, Workers
 from ..metrics import RiskCoverage, best_cut, conformal_bound, least_count, segments_compared
 from ..semantics import OUTSIDE, has_segments

@@ -9,13 +9,13 @@ near 1 keep their digits. Not here: what an event means (`label_events`), sums o
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple, overload
 
 import numpy as np
 
 from ..data import Corpus, EncodedLabels, encode_labels, unknown_by_label
-from ..foundation import DcrfError, cached_property, data_error, require_kind, require_list
+from ..foundation import DcrfError, cached_property, data_error, dataclass, require_kind, require_list
 from ..inference import CliqueMarginal, RunStatus, Workers
 from ..semantics import ALL, NONE, LabelDiagrams, event_problem
 from ..syntax import Condition

@@ -9,14 +9,13 @@ It is a sum over features, cliques and neighbours that differ, and so are the co
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from ..data import Corpus
 from ..features import FeatureExtractor
-from ..foundation import Floats, Ints, data_error, did_you_mean, quoted_names, require_whole, spelling_remedy
+from ..foundation import Floats, Ints, data_error, dataclass, did_you_mean, quoted_names, require_whole, spelling_remedy
 from ..graph import FactorGraph, ModelGraph, assignment_states, best_order, order_cost
 from ..inference import (
     BIAS,

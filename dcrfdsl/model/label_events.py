@@ -11,13 +11,12 @@ Not here: their probability (`event_probabilities`), how the text is parsed (`se
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
 
 from ..data import ENDS, STARTS, mark_table
-from ..foundation import DcrfError, Mask, Span, cached_property, did_you_mean, quoted_names, spelling_remedy
+from ..foundation import DcrfError, Mask, Span, cached_property, dataclass, did_you_mean, quoted_names, spelling_remedy
 from ..graph import views_seen
 from ..semantics import (
     ConditionReader,

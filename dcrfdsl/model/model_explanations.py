@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
@@ -19,6 +19,7 @@ from ..foundation import (
     CORPUS,
     DcrfError,
     data_error,
+    dataclass,
     did_you_mean,
     quoted_names,
     require_kind,

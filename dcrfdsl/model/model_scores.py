@@ -11,7 +11,7 @@ bound. Not here: the metrics (`metrics`), predictions (`predicting_model`), n-be
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
@@ -20,7 +20,7 @@ import numpy as np
 from ..criteria import ExpectedShare, SharePenalty, TrainingProblem, counting_problem
 from ..data import Corpus, encode_labels, unknown_label_tokens
 from ..features import view_label, view_map
-from ..foundation import CORPUS, Codes, Diagnostic, Floats, data_error, require_kind, warn_of
+from ..foundation import CORPUS, Codes, Diagnostic, Floats, data_error, dataclass, require_kind, warn_of
 from ..graph import Gold
 from ..inference import Labellings, RunStatus, Workers
 from ..metrics import (

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import pairwise
 from typing import Self, cast, overload
 
@@ -16,7 +16,7 @@ import numpy as np
 
 from ..data import Corpus, EncodedLabels
 from ..features import FeatureExtractor
-from ..foundation import Floats, cached_property, require_whole
+from ..foundation import Floats, cached_property, dataclass, require_whole
 from ..graph import ModelGraph, Parameters, scaled_weights
 from ..inference import NBest, RunStatus, Samples, Workers
 from ..optimizers import Voters

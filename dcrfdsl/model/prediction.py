@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from ..foundation import (
     Paragraph,
     Stretch,
     data_error,
+    dataclass,
     notebook_html,
 )
 from ..inference import RunStatus, contradiction_message

@@ -8,7 +8,7 @@ users see it (`trained_model`), inference (`inference`).
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Self
 
 import numpy as np
@@ -16,7 +16,17 @@ import numpy as np
 from .. import inference, semantics
 from ..data import Corpus, EncodedLabels, corpus_of_length
 from ..features import FeatureExtractor, FeatureRows, Pairs
-from ..foundation import CORPUS, DcrfError, Diagnostic, Floats, Mask, cached_property, data_error, require_kind
+from ..foundation import (
+    CORPUS,
+    DcrfError,
+    Diagnostic,
+    Floats,
+    Mask,
+    cached_property,
+    data_error,
+    dataclass,
+    require_kind,
+)
 from ..graph import (
     FREE,
     Gold,

@@ -12,11 +12,11 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 import numpy as np
 
-from ..foundation import Codes, Floats
+from ..foundation import Codes, Floats, dataclass
 from ..inference import Labellings, NBest, Part, Workers, best_labellings, ranked_candidates, run_inference
 from ..semantics import inference_settings
 from .case_sums import PlacedCase, sums_of_cases

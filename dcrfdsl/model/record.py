@@ -9,14 +9,14 @@ import functools
 import hashlib
 import platform
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, field, replace
 from importlib.metadata import version
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from ..data import BagColumn, Corpus, InternedColumn, StoredCorpus
-from ..foundation import Floats, IncompatibleState, data_error, figure, notebook_html, typed
+from ..foundation import Floats, IncompatibleState, data_error, dataclass, figure, notebook_html, typed
 from ..optimizers import BoostingRound, Iteration, Outcome
 from ..semantics import MethodSettings, TrainSettings
 

@@ -8,12 +8,11 @@ cross 0 becomes 0. Sources: Parikh & Boyd, "Proximal algorithms" (2014), §6.5; 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
-from ..foundation import Floats, Ints, Mask
+from ..foundation import Floats, Ints, Mask, dataclass
 
 
 class WeightGroups(NamedTuple):

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple, Protocol, TypeVar
 
-from ..foundation import Floats, Ints, Ints32
+from ..foundation import Floats, Ints, Ints32, dataclass
 from ..kernels.optimization import Cuts, Metric
 from .corners import WeightGroups
 from .voters import Voters

@@ -8,7 +8,6 @@ first as its change from zero. Source: Freund and Schapire, "Large margin classi
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +22,7 @@ from ..foundation import (
     check_finite,
     check_offsets,
     check_within,
+    dataclass,
 )
 
 

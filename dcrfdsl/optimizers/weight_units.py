@@ -17,12 +17,12 @@ these units (`derived_objectives`), moments of features (`criteria.feature_momen
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
-from ..foundation import Floats, Ints, Mask
+from ..foundation import Floats, Ints, Mask, dataclass
 from .corners import WeightGroups
 
 

@@ -13,14 +13,14 @@ import os
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from pathlib import Path
 from typing import Any, Self
 
 from numpy.typing import NDArray
 
 from ..crfsuite import ItemSequence, Tagger, Trainer
-from ..foundation import DcrfError, Diagnostic
+from ..foundation import DcrfError, Diagnostic, dataclass
 from .attribute_items import item_errors, read_items, with_texts
 from .input_errors import InputError, input_errors, misfit, refuse_others
 from .label_forms import object_array, read_labels

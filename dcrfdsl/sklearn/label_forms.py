@@ -8,13 +8,14 @@ Inside, every sentence is a dict from label to texts. Not here: which texts are 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..data import DataFrame
+from ..foundation import dataclass
 from .input_errors import misfit, shown
 from .sentences import Sentences, plain_items
 

@@ -8,7 +8,6 @@ sentence; `Sentences` knows where they were, so that there is an answer for each
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Protocol, runtime_checkable
 
@@ -24,7 +23,7 @@ from ..data import (
     corpus_from_frame,
     corpus_from_rows,
 )
-from ..foundation import DcrfError, Ints, require_list
+from ..foundation import DcrfError, Ints, dataclass, require_list
 from ..syntax import Column, ColumnType, DataSpec
 from .input_errors import InputError, at_place, first_bad, misfit
 

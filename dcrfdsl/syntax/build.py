@@ -10,12 +10,11 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple, NoReturn
 
 from lark import Token, Tree
 
-from ..foundation import DcrfError, Diagnostic, Label, Source, Span
+from ..foundation import DcrfError, Diagnostic, Label, Source, Span, dataclass
 from . import nodes
 from .nodes import HERE, Node, written_node
 from .statement_base import INLINE, Layout, Reading, Statement

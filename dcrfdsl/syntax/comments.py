@@ -12,11 +12,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from lark import Token
 
-from ..foundation import Diagnostic, Label, Source, Span
+from ..foundation import Diagnostic, Label, Source, Span, dataclass
 from .lexing import LAYOUT
 from .split import Chunk, Line
 from .statement_base import Trivia

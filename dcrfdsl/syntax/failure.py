@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 from lark import Token
 from lark.exceptions import UnexpectedInput, UnexpectedToken
 
-from ..foundation import Diagnostic, Label, Source, Span
+from ..foundation import Diagnostic, Label, Source, Span, dataclass
 from .lexing import CLOSERS, LAYOUT, OPENERS, STRING, spelling
 from .split import Chunk
 

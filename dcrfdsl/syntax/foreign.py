@@ -10,9 +10,8 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
-from ..foundation import Diagnostic, Label, Source
+from ..foundation import Diagnostic, Label, Source, dataclass
 from .split import Chunk
 
 # A macro of CRF++ or Wapiti: %x[row,col], %X[row,col], %t[row,col,"regex"], %m[row,col,"regex"].

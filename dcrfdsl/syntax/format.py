@@ -11,11 +11,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import accumulate, zip_longest
 from typing import Any
 
-from ..foundation import Span
+from ..foundation import Span, dataclass
 from . import nodes
 from .lexing import STATE
 from .nodes import Here, Node, Place, field_names

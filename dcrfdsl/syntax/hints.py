@@ -7,9 +7,8 @@ every sample. If none recognises it, the message lists what the parser would hav
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
-from ..foundation import Diagnostic
+from ..foundation import Diagnostic, dataclass
 from . import mistakes, python_syntax_hints
 from .failure import Failure
 

@@ -8,7 +8,7 @@ comments. A statement with an error is left out of the tree and the others conti
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from typing import TypeAlias
 
@@ -16,7 +16,7 @@ from lark import Token
 from lark.exceptions import UnexpectedInput
 from lark.utils import TextSlice
 
-from ..foundation import DcrfError, Diagnostic, Label, Source, Span, require_kind, shell_word
+from ..foundation import DcrfError, Diagnostic, Label, Source, Span, dataclass, require_kind, shell_word
 from . import comments
 from .build import Edition, StatementBuilder
 from .failure import Failure

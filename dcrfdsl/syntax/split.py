@@ -10,9 +10,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
-from ..foundation import Diagnostic, Label, Source, Span
+from ..foundation import Diagnostic, Label, Source, Span, dataclass
 from .statements import SHAPES
 from .vocabulary import KEYWORDS
 

@@ -9,10 +9,9 @@ statements (`statements`), the nodes inside (`nodes`).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, TypeAlias
 
-from ..foundation import Diagnostic, Label, Span
+from ..foundation import Diagnostic, Label, Span, dataclass
 from . import nodes
 from .nodes import Node, Reference, Setting, Value
 from .statement_options import Option, count, read_options

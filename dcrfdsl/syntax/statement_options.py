@@ -8,10 +8,9 @@ which statement has which options (`statements`), settings of methods.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from ..foundation import Diagnostic, Label, Span, did_you_mean
+from ..foundation import Diagnostic, Label, Span, dataclass, did_you_mean
 from .nodes import Apply, Here, Number, Range, Reference, Regex, Setting, Text, Value
 
 

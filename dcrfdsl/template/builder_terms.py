@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import operator
 import re
-from dataclasses import dataclass
 from numbers import Real
 from types import EllipsisType
 from typing import SupportsIndex, TypeAlias
 
-from ..foundation import plain_number
+from ..foundation import dataclass, plain_number
 from ..semantics import validated
 from ..syntax import nodes as ex
 

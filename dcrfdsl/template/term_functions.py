@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
+from ..foundation import dataclass
 from ..semantics import validated
 from ..syntax import nodes as ex
 from .builder_nodes import as_value

@@ -22,7 +22,6 @@ import json
 import os
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -32,7 +31,7 @@ from numpy.typing import NDArray
 
 from ..criteria import TrainingProblem
 from ..data import Corpus
-from ..foundation import DcrfError, IncompatibleState, data_error, recalled
+from ..foundation import DcrfError, IncompatibleState, data_error, dataclass, recalled
 from ..model import TrainedModel, TrainingData, content_hash, header_of, read_model, write_model
 from ..optimizers import NotNow, RunState
 from ..semantics import ModelSpec, to_text

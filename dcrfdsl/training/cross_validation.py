@@ -13,13 +13,14 @@ import statistics
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from .. import foundation
 from ..data import Corpus, InternedColumn
 from ..features import RegisteredFeature
+from ..foundation import dataclass
 from ..metrics import Evaluation, LabelTables, Tally, added, label_tables, values_of
 from ..optimizers import Iteration
 from ..semantics import Resolved, stage_chain

@@ -11,13 +11,13 @@ McCallum, Pereira (2001), §6; McCallum (2003), §4. Not here: how conjunctions 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from ..criteria import PRIORS, TrainingProblem
 from ..features import Conjunctions, FeatureExtractor, conjoined, expand_features
-from ..foundation import Floats, Ints, Ints32, Mask, data_error
+from ..foundation import Floats, Ints, Ints32, Mask, data_error, dataclass
 from ..graph import AddedWeights, Parameters, instances_of, known_assignments
 from ..inference import METHODS, Binder, BoundData, assignment_marginals, run_inference
 from ..kernels.extraction import WeightPenalty, cross_gains, crosses, distinct_rows, rows_of_features

@@ -10,7 +10,7 @@ themselves, the file of a checkpoint (`checkpoints`).
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, field, replace
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,7 @@ from ..foundation import (
     Diagnostic,
     IncompatibleState,
     data_error,
+    dataclass,
     in_a_line,
     recalled,
     require_kind,

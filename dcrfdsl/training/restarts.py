@@ -11,13 +11,13 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..criteria import Criterion
-from ..foundation import Floats, Ints, data_error
+from ..foundation import Floats, Ints, data_error, dataclass
 from ..inference import RunStatus
 from ..model import TrainedModel, unusable_weight
 from ..optimizers import Iteration, Outcome, RunState, outcome_from, outcome_state

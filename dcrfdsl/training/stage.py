@@ -11,14 +11,14 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..criteria import CRITERIA, Criterion, TrainingProblem, weight_units
 from ..data import Corpus
-from ..foundation import Diagnostic, Floats, data_error, give_back_memory, recalled
+from ..foundation import Diagnostic, Floats, data_error, dataclass, give_back_memory, recalled
 from ..model import TrainedModel
 from ..optimizers import (
     OPTIMIZERS,

@@ -17,7 +17,7 @@ import statistics
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple
 
 from numba.core.event import Event, Listener, install_listener
@@ -25,7 +25,7 @@ from numba.core.event import Event, Listener, install_listener
 from .. import semantics
 from ..data import Corpus
 from ..features import RegisteredFeature
-from ..foundation import DcrfError, DcrfWarning
+from ..foundation import DcrfError, DcrfWarning, dataclass
 from ..optimizers import Iteration
 from .pipeline import TrainingRequest, train_model
 from .stage import Observers

@@ -17,7 +17,7 @@ import math
 import time
 from collections.abc import Callable, Generator, Mapping
 from concurrent.futures import Executor
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, field, replace
 from typing import Any
 
 import numpy as np
@@ -30,6 +30,7 @@ from ..foundation import (
     Diagnostic,
     Table,
     data_error,
+    dataclass,
     did_you_mean,
     needed,
     quoted_names,

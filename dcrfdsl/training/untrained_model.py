@@ -10,7 +10,6 @@ break a constraint, segments that are too long, a view that prunes and has one s
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -29,7 +28,7 @@ from ..features import (
     view_map,
     with_mapped_views,
 )
-from ..foundation import Diagnostic, Floats, Ints, data_error, quoted_names
+from ..foundation import Diagnostic, Floats, Ints, data_error, dataclass, quoted_names
 from ..graph import (
     Gold,
     ModelGraph,

@@ -8,11 +8,9 @@ Not here: what the cells mean, and which rows form a sentence (`csv_format`).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
-from ...foundation import Ints, Mask
+from ...foundation import Ints, Mask, dataclass
 from ..corpus import InternedColumn
 
 _LINE_FEED, _RETURN, _QUOTE = 10, 13, 34

@@ -13,12 +13,12 @@ from __future__ import annotations
 import re
 from collections import Counter, deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from io import BufferedIOBase
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, TypeAlias
 
-from ...foundation import DcrfError, Diagnostic, Ints, data_error, did_you_mean
+from ...foundation import DcrfError, Diagnostic, Ints, data_error, dataclass, did_you_mean
 from ...semantics import FORMATS, plain
 from ...syntax import Column, ColumnType, DataSpec
 from ..column_blocks import Block, open_source

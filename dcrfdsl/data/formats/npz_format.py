@@ -13,14 +13,13 @@ from __future__ import annotations
 import io
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from io import BufferedIOBase
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...foundation import DcrfError, Ints, data_error, did_you_mean
+from ...foundation import DcrfError, Ints, data_error, dataclass, did_you_mean
 from ...syntax import Column, ColumnType, DataSpec
 from ..column_blocks import Block, open_source
 from ..columns import NOTHING, Parsed, Wanted, absent_columns

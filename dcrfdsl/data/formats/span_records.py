@@ -16,10 +16,9 @@ here: what the offsets mean (`span_tokens`), which annotations count (`json_line
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
-from ...foundation import Table
+from ...foundation import Table, dataclass
 from .json_lines import refusal
 
 

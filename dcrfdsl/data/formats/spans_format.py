@@ -19,7 +19,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from itertools import islice, pairwise
 from operator import ne
@@ -27,7 +26,7 @@ from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 
-from ...foundation import DcrfError, Diagnostic, Offsets, data_error, json_text
+from ...foundation import DcrfError, Diagnostic, Offsets, data_error, dataclass, json_text
 from ...semantics import SCHEMES, split_mark
 from ...syntax import Column, DataSpec
 from ..column_blocks import Block

@@ -12,9 +12,9 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-from ...foundation import cached_property, data_error
+from ...foundation import cached_property, data_error, dataclass
 from ...semantics import (
     DEEPEST,
     FUNCTIONS,

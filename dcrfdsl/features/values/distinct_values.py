@@ -13,7 +13,7 @@ Not here: places, positions outside a sequence, ids; one call and its result (`u
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from itertools import pairwise
 from typing import Any
@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from ...data import BagColumn, Corpus, InternedColumn, NumericColumn
-from ...foundation import Floats, Ints32, Mask, data_error, parts_of
+from ...foundation import Floats, Ints32, Mask, data_error, dataclass, parts_of
 from ...semantics import FUNCTIONS, Bins, Connectives, ModelSpec, bind, fold, gives_number, missing_mark, read_bins
 from ...syntax import NUMERIC, nodes as ex
 from ..plan import condition_text, is_joint, leaves, moved, reads_sentence, term_text, term_variants

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from pydantic import BaseModel
 
 from ... import foundation
+from ...foundation import dataclass
 from ...kernels.extraction import insert, mark_spans
 from ...semantics import ModelSpec
 

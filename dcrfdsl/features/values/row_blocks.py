@@ -6,13 +6,12 @@ A term is read at all rows of a block at once: at its anchors, or at pairs of po
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
 from functools import reduce
 
 import numpy as np
 
 from ...data import Corpus
-from ...foundation import Codes, Floats, Ints, Ints32, Mask, Offsets
+from ...foundation import Codes, Floats, Ints, Ints32, Mask, Offsets, dataclass
 from ...kernels.extraction import rows_inside, shift_codes, shift_numbers
 from ..plan import split_offset
 

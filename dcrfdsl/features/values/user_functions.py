@@ -19,7 +19,7 @@ import runpy
 import textwrap
 import traceback
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from pathlib import Path
 from typing import Any, overload
@@ -27,7 +27,7 @@ from typing import Any, overload
 import numpy as np
 
 from ...data import Corpus
-from ...foundation import DcrfError, Diagnostic, data_error, is_pipe, near_name, require_callable, shortened
+from ...foundation import DcrfError, Diagnostic, data_error, dataclass, is_pipe, near_name, require_callable, shortened
 from ...semantics import FUNCTIONS, MethodSettings
 
 

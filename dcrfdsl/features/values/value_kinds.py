@@ -8,13 +8,12 @@ token if a name of weight other than 0 passes. Not here: evaluation, ids.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from ...data import BagColumn, Corpus
-from ...foundation import Codes, Floats, Mask, Offsets, data_error
+from ...foundation import Codes, Floats, Mask, Offsets, data_error, dataclass
 from ...kernels.extraction import merge_items
 
 

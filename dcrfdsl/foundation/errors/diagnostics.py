@@ -12,11 +12,12 @@ import bisect
 import re
 import warnings
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from difflib import SequenceMatcher
 from functools import cached_property
 from typing import Literal
 
+from ..late_dataclass import dataclass
 from .printing import printable
 
 LONGEST_LINE = 160  # characters of a source line in a message

@@ -8,12 +8,12 @@ what blocks say, style sheets.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
 from markupsafe import Markup, escape
 
 from ..errors import printable_lines
+from ..late_dataclass import dataclass
 
 SHADES = 6  # of a heat map, on either side of no colour
 HUES = 12  # of labels in a style sheet; with more labels they repeat

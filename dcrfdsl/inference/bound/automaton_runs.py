@@ -7,13 +7,13 @@ path up to rounding. Sequences that leave the range of linear space, or are very
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass, field
+from dataclasses import field
 from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...foundation import Floats, Ints, Ints32, cached_property, chosen_ranges
+from ...foundation import Floats, Ints, Ints32, cached_property, chosen_ranges, dataclass
 from ...graph import AutomatonGraph, ModelGraph, Parameters, automaton_graph, paying_automaton
 from ...kernels import automaton as kernels
 from ...kernels.runtime import IMPOSSIBLE, LANES, OK, UNDERFLOW, aligned_zeros

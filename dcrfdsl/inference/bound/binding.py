@@ -15,13 +15,13 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TypeAlias
 
 import numpy as np
 
 from ...features import FeatureRows, Pairs
-from ...foundation import Floats, Ints, Ints32, cached_property, data_error
+from ...foundation import Floats, Ints, Ints32, cached_property, data_error, dataclass
 from ...graph import Gold, ModelGraph, Parameters, ShapeBank, clamp_rows, clamped_graph, fixed_weights, offsets
 from ...kernels import tables
 from ...kernels.lattice import ContextTables

@@ -15,13 +15,13 @@ from __future__ import annotations
 
 import math
 import threading
-from dataclasses import dataclass, field
+from dataclasses import field
 from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...foundation import Floats, Ints, Ints32, cached_property, chosen_ranges
+from ...foundation import Floats, Ints, Ints32, cached_property, chosen_ranges, dataclass
 from ...graph import LAST, CliqueTemplate, ModelGraph, Pattern
 from ...kernels import chain as kernels
 from ...kernels.runtime import IMPOSSIBLE, OK, UNDERFLOW, aligned_zeros, block_registers, padded

@@ -17,11 +17,10 @@ from __future__ import annotations
 
 import itertools
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
-from ...foundation import Floats, Ints, Ints32, Mask, chosen_ranges
+from ...foundation import Floats, Ints, Ints32, Mask, chosen_ranges, dataclass
 from ...graph import CliqueTemplate
 from ...kernels import lattice
 from ...kernels.runtime import GAVE_UP

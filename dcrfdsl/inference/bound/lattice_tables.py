@@ -7,11 +7,11 @@ on several labels are tables already, of the size of their mask. Not here: latti
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
-from ...foundation import Floats, Ints, Mask
+from ...foundation import Floats, Ints, Mask, dataclass
 from ...graph import LAST, CliqueTemplate, ModelGraph, Parameters, offsets
 from ...kernels.lattice import FORBIDDEN, MOST_STATES, NO_GUIDE, UNSEEN, ContextTables, Guide, LocalTables, fill_hash
 

@@ -16,12 +16,11 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...foundation import Floats, Ints, Ints32, Mask
+from ...foundation import Floats, Ints, Ints32, Mask, dataclass
 from ...kernels.extraction import cover_rows, implied_features
 from ...kernels.runtime import LANES, aligned_zeros, padded
 from ...kernels.tables import (

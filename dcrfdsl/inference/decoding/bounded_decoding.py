@@ -17,12 +17,12 @@ import heapq
 import itertools
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
-from ...foundation import Floats, Ints, Ints32, Mask
+from ...foundation import Floats, Ints, Ints32, Mask, dataclass
 from ...graph import FactorGraph, offsets, offsets_of
 from ...kernels.messages import DualGraph, ascend_dual, prune_states, state_bounds
 from ...kernels.tables import Potentials

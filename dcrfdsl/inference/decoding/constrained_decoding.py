@@ -9,12 +9,11 @@ constraints.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from ...features import FeatureRows, Pairs
-from ...foundation import Floats, Ints, Ints32, Mask
+from ...foundation import Floats, Ints, Ints32, Mask, dataclass
 from ...graph import ANY_STATE, ModelGraph, Parameters, code_rows, constrained_graph
 from ...semantics import MethodSettings
 from ..bound import Binder, BoundData, repeated_data

@@ -17,13 +17,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from ...data import STARTS, mark_table
-from ...foundation import Floats, Ints, Mask, data_error
+from ...foundation import Floats, Ints, Mask, data_error, dataclass
 from ...graph import FactorGraph, ModelGraph
 from ...semantics import has_segments
 

@@ -19,11 +19,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
-from ...foundation import Codes, Floats, Ints, Ints32, data_error
+from ...foundation import Codes, Floats, Ints, Ints32, data_error, dataclass
 from ...graph import ModelGraph, order_cost
 from ...kernels.exact import exact_samples
 from ...kernels.sequences import Latents, NBestLists, exact_nbest, message_nbest

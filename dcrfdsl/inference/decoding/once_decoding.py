@@ -21,11 +21,11 @@ import heapq
 import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
-from ...foundation import Floats, Ints, Ints32, cached_property
+from ...foundation import Floats, Ints, Ints32, cached_property, dataclass
 from ...graph import FactorGraph, ModelGraph
 from ...kernels.tables import Potentials
 from ...semantics import OnceConstraint

@@ -10,12 +10,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 
-from ...foundation import Floats, Ints
+from ...foundation import Floats, Ints, dataclass
 from ...graph import ClusterLimits, bank_approximations, bank_forests, bank_regions, offsets
 from ...kernels import messages
 from ...kernels.runtime import OK

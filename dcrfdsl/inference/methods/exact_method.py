@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
-from ...foundation import Floats, Ints32, Mask, cached_property, data_error, memory_left
+from ...foundation import Floats, Ints32, Mask, cached_property, data_error, dataclass, memory_left
 from ...graph import automaton_seconds, chain_decodes, other_seconds
 from ...kernels import sequences
 from ...kernels.exact import blocked_decode, blocked_expectations, exact_tangents

@@ -6,11 +6,9 @@ There is no estimate of log Z (nan), so it cannot train a model. Not here: the c
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
-from ...foundation import DcrfError, Diagnostic, Floats, Ints32
+from ...foundation import DcrfError, Diagnostic, Floats, Ints32, dataclass
 from ...kernels.messages import CHAINS, Sampling, gibbs, gibbs_sequences, node_potentials
 from ...kernels.runtime import IMPOSSIBLE, OK
 from ...kernels.tables import Potentials, Ragged, Results

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
-from ...foundation import Floats, recalled
+from ...foundation import Floats, dataclass, recalled
 from ...kernels.messages import COVER, FLOOD, RANDOM, RESIDUAL, TREES, first_trees
 from ...kernels.runtime import BROKEN, UNDERFLOW
 from ...kernels.sequences import (

@@ -10,11 +10,10 @@ the functions of `SequenceMethod`, a line in `METHODS`; the tests loop over the 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from ... import graph as graphs, semantics
-from ...foundation import Table, data_error
+from ...foundation import Table, data_error, dataclass
 from ..base import SequenceMethod
 from ..bound import BoundData, lattice_refusal
 from .bounding_methods import ExpectationPropagation, MeanFieldMethod, RegionMethod, ReweightedMethod

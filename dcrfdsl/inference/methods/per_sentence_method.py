@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ... import graph
-from ...foundation import Floats, Ints
+from ...foundation import Floats, Ints, dataclass
 from ...kernels.tables import Potentials, Results
 from ...semantics import AutoSettings
 from ..base import Decoded, Expectations, SequenceMethod

@@ -14,12 +14,12 @@ Not here: the lattices (`kernels.lattice`), which graphs they hold (`bound.latti
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Protocol
 
 import numpy as np
 
-from ...foundation import Floats, Ints, Ints32, cached_property, data_error
+from ...foundation import Floats, Ints, Ints32, cached_property, data_error, dataclass
 from ...kernels import lattice
 from ...kernels.runtime import GAVE_UP
 from ...kernels.tables import Potentials, Ragged, Totals

@@ -11,12 +11,12 @@ from __future__ import annotations
 import itertools
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
 
-from ...foundation import Floats, Ints32, chosen_ranges
+from ...foundation import Floats, Ints32, chosen_ranges, dataclass
 from ...kernels.optimization import count_labellings
 from ...kernels.sequences import score_labellings
 from ...kernels.tables import Potentials

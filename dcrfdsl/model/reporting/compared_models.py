@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import NamedTuple
 
-from ...foundation import TextTable
+from ...foundation import TextTable, dataclass
 from ...metrics import Interval
 
 MOST_DIFFERENCES = 10  # that are shown

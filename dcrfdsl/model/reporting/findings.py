@@ -7,11 +7,11 @@ The model fills it in (`model.report_findings`); nothing here knows how to predi
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, NamedTuple
 
 from ...data import Corpus
-from ...foundation import Block, Floats, Mask
+from ...foundation import Block, Floats, Mask, dataclass
 from ...graph import GraphDrawing
 from ...metrics import Evaluation
 from ...syntax import CallSpec

@@ -14,13 +14,12 @@ Probabilities are in thousandths, -1 if there is none. Not here: the page (`page
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ...data import Corpus, word_column
-from ...foundation import Floats, Integers, Ints, Mask, json_text, printable
+from ...foundation import Floats, Integers, Ints, Mask, dataclass, json_text, printable
 from ...metrics import Evaluation
 
 PAGE_BYTES = 2_400_000  # of the data of one page's browser: with all else the page stays below 3 MB

@@ -14,11 +14,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import combinations, product
 from typing import Any, NamedTuple, TypeAlias
 
-from ...foundation import DcrfError, Diagnostic, Mask, Span, did_you_mean, np
+from ...foundation import DcrfError, Diagnostic, Mask, Span, dataclass, did_you_mean, np
 from ...syntax import Constraint, Memory, Once, Runs, Scheme
 from ..conditions import (
     HardTable,

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path as FilePath
 from typing import Any, Literal, Protocol, TypeAlias
 
-from ...foundation import Diagnostic, Ints, Span, SpellingGuesses, did_you_mean, is_pipe, quoted_names
+from ...foundation import Diagnostic, Ints, Span, SpellingGuesses, dataclass, did_you_mean, is_pipe, quoted_names
 from ...syntax import (
     KEYWORDS,
     SYNONYMS as WORDS_FOR,

@@ -6,9 +6,9 @@ The room `data`, which reads and writes them, has a table of the same names. Not
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
-from ...foundation import Table
+from ...foundation import Table, dataclass
 from ..schema import MISSING
 
 JOINED = "joined"

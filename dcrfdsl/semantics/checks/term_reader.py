@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal, TypeAlias
 
-from ...foundation import Diagnostic, Span
+from ...foundation import Diagnostic, Span, dataclass
 from ...syntax import Column, Constraint, Expectation, Lexicon, Memory, nodes as ex
 from ..conditions import OFFSET, TRUE_STATE, factors_of, has_offset, is_offset
 from ..schema import (

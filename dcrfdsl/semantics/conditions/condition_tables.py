@@ -12,12 +12,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from math import prod
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from ...foundation import DcrfError, Diagnostic, Mask, np
+from ...foundation import DcrfError, Diagnostic, Mask, dataclass, np
 from ...syntax import CliqueSpec, Constraint, Expectation, View, nodes as ex
 from ..schema import (
     FUNCTIONS,

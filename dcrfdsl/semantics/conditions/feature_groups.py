@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from ...foundation import dataclass
 from ...syntax import FeatureGroup, nodes as ex
 from ..schema import ModelSpec, children, reads_window, term_places, with_children
 

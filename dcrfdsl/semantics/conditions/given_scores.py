@@ -7,9 +7,9 @@ Not here: reading the column (`data`), its numbers (`features.values`), the fact
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TypeAlias
 
+from ...foundation import dataclass
 from ...syntax import CliqueSpec, nodes as ex
 from ..schema import FUNCTIONS, ModelSpec, bind
 from .condition_tables import Observed

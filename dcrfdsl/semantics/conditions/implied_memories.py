@@ -23,10 +23,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
-from ...foundation import Integers, Ints, Mask, np
+from ...foundation import Integers, Ints, Mask, dataclass, np
 from ...syntax import (
     And,
     At,

@@ -7,10 +7,9 @@ page, and every page a slug.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
-from ...foundation import Table
+from ...foundation import Table, dataclass
 
 
 @dataclass(frozen=True)

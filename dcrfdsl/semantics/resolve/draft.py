@@ -6,11 +6,11 @@ used file. Not here: the content of a statement (`syntax.statements`), the origi
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path as FilePath
 from typing import Any
 
-from ...foundation import MOST_SHOWN, Diagnostic, Label, Span, SpellingGuesses
+from ...foundation import MOST_SHOWN, Diagnostic, Label, Span, SpellingGuesses, dataclass
 from ...syntax import (
     NAMED_STATEMENTS,
     DataSpec,

@@ -12,9 +12,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-from ...foundation import DcrfError, Diagnostic, Label, Source, Span, did_you_mean
+from ...foundation import DcrfError, Diagnostic, Label, Source, Span, dataclass, did_you_mean
 from ...syntax import Constraint, Let, Stage, nodes as ex, parse_partial
 from ..schema import as_call
 from .draft import Draft

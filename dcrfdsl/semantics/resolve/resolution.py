@@ -8,10 +8,21 @@ All problems are collected, and resolving continues after each. Not here: whethe
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
-from ...foundation import PATHS, DcrfError, Diagnostic, Label, Span, is_pipe, read_template, require_kind, require_list
+from ...foundation import (
+    PATHS,
+    DcrfError,
+    Diagnostic,
+    Label,
+    Span,
+    dataclass,
+    is_pipe,
+    read_template,
+    require_kind,
+    require_list,
+)
 from ...syntax import Template, Use, parse_partial
 from ..checks import LocatedSpec, check, in_order
 from ..schema import ModelSpec, to_text

@@ -8,12 +8,11 @@ themselves (`features.values.value_functions`), functions registered by a user.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from math import inf
 from typing import Literal, TypeGuard
 
-from ...foundation import Table
+from ...foundation import Table, dataclass
 from ...syntax import Apply, Argument, Here, Number, Range, Reference, Regex, Value, Window
 
 LONGEST = 1000  # a larger length is a slip of the pen, and a range up to it would fill the memory

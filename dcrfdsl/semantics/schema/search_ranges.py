@@ -7,9 +7,8 @@ accept such values (`tuned_constants`), the values that a search tries.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
-from ...foundation import Table
+from ...foundation import Table, dataclass
 from ...syntax import Apply, CallSpec, Here, Number, Reference, Value
 
 

@@ -12,10 +12,9 @@ follows conlleval and accepts illegal output).
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
-from ...foundation import Integers, Ints, Mask, Offsets, Table, np
+from ...foundation import Integers, Ints, Mask, Offsets, Table, dataclass, np
 from ...syntax import Domain, Enumerated, Scheme
 
 OUTSIDE = "O"

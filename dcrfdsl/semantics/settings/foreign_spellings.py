@@ -10,11 +10,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 from pydantic import ValidationError
 
-from ...foundation import Table, did_you_mean
+from ...foundation import Table, dataclass, did_you_mean
 from ...syntax import CallSpec, nodes as ex, value_text
 from ..schema import ModelSpec, as_call
 from .infer_settings import INFERENCE

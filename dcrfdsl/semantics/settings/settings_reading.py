@@ -8,13 +8,23 @@ Every function raises one `DcrfError` with all problems. Not here: whether a met
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, TypeAlias, TypeVar
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from ...foundation import DcrfError, Diagnostic, Span, SpellingGuesses, Table, did_you_mean, number_text, quoted_names
+from ...foundation import (
+    DcrfError,
+    Diagnostic,
+    Span,
+    SpellingGuesses,
+    Table,
+    dataclass,
+    did_you_mean,
+    number_text,
+    quoted_names,
+)
 from ...syntax import CallSpec, Stage, nodes as ex, shown
 from ..schema import ModelSpec, as_call
 from .decoding_settings import DECODINGS, decoding_text

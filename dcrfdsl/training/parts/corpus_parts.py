@@ -19,14 +19,14 @@ import tempfile
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ...data import BagColumn, Corpus, InternedColumn, NumericColumn, joined_bags, joined_scores, stream_corpus
-from ...foundation import READING, Ints, clear_os_errors, data_error, is_writable, write_whole
+from ...foundation import READING, Ints, clear_os_errors, data_error, dataclass, is_writable, write_whole
 from ...semantics import ModelSpec, json_adapter
 from ...syntax import DataSpec
 from ..checking import AnyTemplate, as_resolved

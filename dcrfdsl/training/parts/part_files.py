@@ -7,7 +7,6 @@ here: when they are written (`corpus_parts`, `part_learning`).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ from numpy.typing import NDArray
 
 from ...data import BagColumn, Corpus, InternedColumn, NumericColumn, SoftStates
 from ...features import FeatureRows, Pairs
-from ...foundation import DcrfError, Floats, Ints, data_error, pack_strings, unpack_strings
+from ...foundation import DcrfError, Floats, Ints, data_error, dataclass, pack_strings, unpack_strings
 from ...graph import CliqueWeights, Gold, Parameters
 from ...model import read_model, write_model
 

@@ -16,7 +16,7 @@ import hashlib
 import json
 import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import accumulate
 from pathlib import Path
 
@@ -24,7 +24,7 @@ import numpy as np
 
 from ... import data, features
 from ...criteria import FeatureMoments, add_moments, moments_of_rows, share_tables
-from ...foundation import DcrfError, Ints, data_error
+from ...foundation import DcrfError, Ints, data_error, dataclass
 from ...graph import ModelGraph, Parameters, join_parameters, learn_parameters
 from ...model import TrainedModel, TrainingRecord, gold_of
 from ...semantics import ModelSpec

@@ -20,7 +20,7 @@ import pickle
 import tempfile
 from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from threading import Lock, local
 from typing import Any, NamedTuple
@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 
 from ...criteria import CRITERIA, Criterion, NumberColumns, ShareCounts, TrainingProblem
 from ...data import Corpus, raise_if_any
-from ...foundation import WRITING, Floats, clear_os_errors
+from ...foundation import WRITING, Floats, clear_os_errors, dataclass
 from ...graph import placed_counts
 from ...inference import RunStatus
 from ...kernels.runtime import aligned_zeros

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 import secrets
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -29,7 +29,7 @@ from ...criteria import (
     share_tables,
 )
 from ...features import RegisteredFeature
-from ...foundation import data_error, memory_in_use
+from ...foundation import data_error, dataclass, memory_in_use
 from ...graph import Gold
 from ...inference import Workers
 from ...model import TrainedModel
