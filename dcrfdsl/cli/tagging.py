@@ -226,13 +226,14 @@ class Notes:
 
     def lines(self, model: TrainedModel, options: TagOptions) -> Iterator[str]:
         """The notes and warnings for the end."""
-        from ..model import probability_notes
         from ..semantics import inference_settings
 
         method = inference_settings(model.spec).method
         if self.cut:
             yield f"warning: the sets of {_sentences(self.cut)} are too large, and cut: nothing is promised of these"
         if self.ranked or options.marginals or options.cliques or options.confidence:
+            from ..model import probability_notes
+
             yield from probability_notes(model)
         if self.estimated:
             yield (

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,9 +18,11 @@ from ..kernels.sequences import score_labellings
 from ..kernels.tables import Potentials
 from .base import Decoded, Decoder, Expectations, MarginalInference
 from .bound import BoundData
-from .methods import PrunedMethod
 from .run_status import PruningReport
 from .workers import Workers
+
+if TYPE_CHECKING:
+    from .methods import PrunedMethod
 
 NOTHING = np.zeros(0)
 

@@ -12,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn, overload
 
+from .. import metrics
 from ..data import Corpus, tokens_of_text
 from ..features import RegisteredFeature
 from ..foundation import (
@@ -27,24 +28,23 @@ from ..foundation import (
     warn_of,
 )
 from ..inference import RunStatus, Workers
-from ..metrics import require_level, values_of
-from .annotation import Annotation, Text, annotated, data_of_texts
-from .calibration import ModelCalibration
-from .decisions import ModelDecisions, PromisedSets
-from .event_probabilities import ModelEvents
-from .explanation import Explanation, explain_position
-from .label_events import EventReader
-from .model_explanations import ModelExplanations
-from .model_scores import ModelScores
 from .predicting_model import PredictingModel
 from .predictor import Predictor
 from .record import cut_at_round
 from .sentence_tagging import Sentence
 from .serialization import model_as_bytes, model_from_bytes, model_from_file, write_to_file
-from .suggestions import Suggestion, suggestions
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # methods import what tagging does without
+    from .annotation import Annotation, Text
+    from .calibration import ModelCalibration
+    from .decisions import ModelDecisions, PromisedSets
+    from .event_probabilities import ModelEvents
+    from .explanation import Explanation
+    from .label_events import EventReader
+    from .model_explanations import ModelExplanations
+    from .model_scores import ModelScores
     from .reporting import Comparison
+    from .suggestions import Suggestion
 
 # Where attributes of earlier versions are now.
 _PARTS = {
@@ -104,30 +104,42 @@ class TrainedModel(PredictingModel):
     @property
     def scores(self) -> ModelScores:
         """How good it is on gold data: log-likelihood, rank risk, confusions, scores of data in parts."""
+        from .model_scores import ModelScores
+
         return ModelScores(self)
 
     @property
     def events(self) -> ModelEvents:
         """Probabilities of more than one label: of events, and of every clique instance."""
+        from .event_probabilities import ModelEvents
+
         return ModelEvents(self, self._event_reader)
 
     @cached_property
     def _event_reader(self) -> EventReader:
+        from .label_events import EventReader
+
         return EventReader(self.spec, self.states, self.labels)
 
     @property
     def calibration(self) -> ModelCalibration[TrainedModel]:
         """How sure it is of what it predicts, how far that is true, and models with better probabilities."""
+        from .calibration import ModelCalibration
+
         return ModelCalibration(self)
 
     @property
     def decisions(self) -> ModelDecisions[TrainedModel]:
         """Sets that hold the truth as often as promised, and thresholds for predictions that are taken unseen."""
+        from .decisions import ModelDecisions
+
         return ModelDecisions(self)
 
     @property
     def explanations(self) -> ModelExplanations:
         """What it has learned, by names: its weights, the rounds of boosting, its graph of a sentence."""
+        from .model_explanations import ModelExplanations
+
         return ModelExplanations(self)
 
     def tokenize(self, text: Text) -> list[tuple[int, int]]:
@@ -143,6 +155,8 @@ class TrainedModel(PredictingModel):
         >>> fit(load_text(template).require(), corpus).tokenize("9 Bath")
         [(0, 1), (2, 6)]
         """
+        from .annotation import data_of_texts
+
         return tokens_of_text(text, data_of_texts(self.spec))
 
     @overload
@@ -176,6 +190,8 @@ class TrainedModel(PredictingModel):
         >>> [0.0 < one.probability < 1.0 for one in texts.annotate("9 Bath Lane, Oxford")]
         [True, True]
         """
+        from .annotation import annotated
+
         if isinstance(texts, str | Mapping):
             return annotated(self.calibration, [texts], 1 if threads is None else threads, decode)[0]
         require_list(texts, "texts", "texts")
@@ -277,14 +293,14 @@ class TrainedModel(PredictingModel):
         require_whole(explained, "explained", least=0)
         require_whole(draws, "draws")
         require_whole(seed, "seed", least=0)
-        require_level(level)
+        metrics.require_level(level)
         if comparison is not None:
             require_kind(comparison, Comparison, "comparison", "what `dcrfdsl.compare` returns")
         choices = ReportChoices(errors, explained, tuple(sentences), Sampling(level, draws, seed), comparison)
         check_choices(choices, corpus)
         ensure_writable(path)
         prediction = self.predict(corpus, threads=threads)
-        values = values_of(self.scores.tallies(corpus, prediction, threads))
+        values = metrics.values_of(self.scores.tallies(corpus, prediction, threads))
         found = findings_on(self, corpus, prediction, values, choices, threads)
         return write_report(path, f"Report on {Path(corpus.file).name}" if title is None else title, found)
 
@@ -306,6 +322,8 @@ class TrainedModel(PredictingModel):
         >>> [one.sentence for one in model.suggest(corpus, 2)]
         [2, 1]
         """
+        from .suggestions import suggestions
+
         require_kind(pool, Corpus, "pool", CORPUS)
         require_whole(count, "count")
         return suggestions(self, pool, count, by, diversity, Workers(threads))
@@ -333,6 +351,8 @@ class TrainedModel(PredictingModel):
         >>> why.chosen, why.contributions[0].feature
         ('I-STREET', 'bias')
         """
+        from .explanation import explain_position
+
         return explain_position(self, sentence, position, label, against)
 
     def at_round(self, rounds: int) -> TrainedModel:

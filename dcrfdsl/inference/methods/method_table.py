@@ -10,18 +10,15 @@ the functions of `SequenceMethod`, a line in `METHODS`; the tests loop over the 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Generic, TypeVar
+from importlib import import_module
+from operator import attrgetter
+from typing import Any, Generic, TypeVar
 
 from ... import graph as graphs, semantics
 from ...foundation import Table, data_error, dataclass
 from ..base import SequenceMethod
 from ..bound import BoundData, lattice_refusal
-from .bounding_methods import ExpectationPropagation, MeanFieldMethod, RegionMethod, ReweightedMethod
 from .exact_method import AutomatonMethod, ExactMethod
-from .gibbs_method import GibbsMethod
-from .message_method import MessageMethod
-from .per_sentence_method import PerSentenceMethod
-from .pruned_method import PrunedMethod
 
 Chosen = TypeVar("Chosen", bound=semantics.MethodSettings)
 
@@ -49,20 +46,27 @@ class MethodEntry(Generic[Chosen]):
         return self.make(data, settings)
 
 
+def _late(file: str, name: str) -> Callable[[BoundData, Any], SequenceMethod]:
+    """A constructor by its name in a file here, which is loaded with its kernels when a model needs it."""
+    return lambda data, settings: attrgetter(name)(import_module(f".{file}", __package__))(data, settings)
+
+
 METHODS: Table[MethodEntry] = Table(
     "inference method",
     {
         "exact": MethodEntry((semantics.ExactSettings, semantics.AutoSettings), ExactMethod, programs=True),
         "automaton": MethodEntry((semantics.ExactSettings, semantics.AutoSettings), AutomatonMethod),
-        "trp": MethodEntry((semantics.TrpSettings, semantics.AutoSettings), MessageMethod.by_trees),
-        "bp": MethodEntry((semantics.BpSettings,), MessageMethod.by_schedule),
-        "mean_field": MethodEntry((semantics.MeanFieldSettings,), MeanFieldMethod),
-        "trw": MethodEntry((semantics.TrwSettings,), ReweightedMethod),
-        "gbp": MethodEntry((semantics.GbpSettings,), RegionMethod),
-        "ep": MethodEntry((semantics.EpSettings,), ExpectationPropagation),
-        "gibbs": MethodEntry((semantics.GibbsSettings,), GibbsMethod),
-        "auto": MethodEntry((semantics.AutoSettings,), PerSentenceMethod.of),
-        "pruned": MethodEntry((semantics.PrunedSettings,), PrunedMethod, thin=True),
+        "trp": MethodEntry(
+            (semantics.TrpSettings, semantics.AutoSettings), _late("message_method", "MessageMethod.by_trees")
+        ),
+        "bp": MethodEntry((semantics.BpSettings,), _late("message_method", "MessageMethod.by_schedule")),
+        "mean_field": MethodEntry((semantics.MeanFieldSettings,), _late("bounding_methods", "MeanFieldMethod")),
+        "trw": MethodEntry((semantics.TrwSettings,), _late("bounding_methods", "ReweightedMethod")),
+        "gbp": MethodEntry((semantics.GbpSettings,), _late("bounding_methods", "RegionMethod")),
+        "ep": MethodEntry((semantics.EpSettings,), _late("bounding_methods", "ExpectationPropagation")),
+        "gibbs": MethodEntry((semantics.GibbsSettings,), _late("gibbs_method", "GibbsMethod")),
+        "auto": MethodEntry((semantics.AutoSettings,), _late("per_sentence_method", "PerSentenceMethod.of")),
+        "pruned": MethodEntry((semantics.PrunedSettings,), _late("pruned_method", "PrunedMethod"), thin=True),
     },
 )
 
