@@ -75,6 +75,7 @@ BENCHMARKS: dict[str, Benchmark] = {
     "latency": latency.latency,
     "loading": commands.loading,
     "start": commands.cold_start,
+    "install": commands.installed_size,
     "editor": editor.editor,
     "compiling": commands.compiling,
     "demo": commands.demonstration,

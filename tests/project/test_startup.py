@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
+import tomllib
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -124,7 +126,10 @@ OTHERS = {"spacy", "transformers", "torch", "jax", "matplotlib"}  # libraries wh
         ("dcrfdsl.cli.template_commands, dcrfdsl.syntax", {"numpy", "numba", "pydantic"}),
         ("dcrfdsl.semantics.checks.checker, dcrfdsl.semantics.resolve.resolution", {"numba", "scipy", "networkx"}),
         ("dcrfdsl, dcrfdsl.cli, dcrfdsl.spacy, dcrfdsl.transformers, dcrfdsl.torch, dcrfdsl.jax, dcrfdsl.plot", OTHERS),
-        ("dcrfdsl.model", {"scipy.optimize", "networkx", "sklearn"}),  # numba itself loads a part of scipy
+        (
+            "dcrfdsl.model",
+            {"scipy.optimize", "networkx", "sklearn"},
+        ),  # numba loads a part of scipy
     ],
 )
 def test_modules_that_a_room_does_not_need_stay_out(module: str, unloaded: set[str]) -> None:
@@ -188,3 +193,14 @@ def test_kernels_that_are_compiled_load_without_what_compiling_needs(tmp_path: P
         assert "numba" in loaded
         needless = {"scipy.linalg", "numba.np.linalg", "numba.np.arraymath", "numba.np.arrayobj", "networkx", "pandas"}
         assert loaded & (needless | OTHERS) == set(), line
+
+
+def test_every_dependency_has_its_size_and_reason_on_a_page() -> None:
+    root = Path(__file__).parents[2]
+    project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    table = (root / "docs" / "how-to" / "light-runtime.md").read_text(encoding="utf-8").partition("| package |")[2]
+    rows = [line for line in table.splitlines() if line.startswith("| ")]
+    listed = {re.split(r"[ ,|]", line[2:])[0] for line in rows}
+    named = set(re.findall(r"[\w-]+", " ".join(line.split("|")[1] for line in rows)))
+    needed = {re.match(r"[\w-]+", line)[0] for line in project["dependencies"]}  # type: ignore[index]
+    assert needed <= named and listed - {"dcrfdsl", "sum"} <= needed | {"llvmlite"}
