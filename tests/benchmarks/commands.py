@@ -164,7 +164,7 @@ def installed_size() -> Iterator[Figure]:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     names = [Requirement(line).name for line in project["dependencies"]]
     ours = (file for part in ("dcrfdsl", "templates") for file in (ROOT / part).rglob("*") if file.suffix != ".nbc")
-    sizes: dict[str, tuple[int, int]] = {"dcrfdsl": _sizes(ours)}
+    sizes = {"dcrfdsl": _mebibytes(ours)}
     while names:
         name = canonicalize_name(names.pop())
         if name in sizes:
@@ -173,23 +173,20 @@ def installed_size() -> Iterator[Figure]:
             package = distribution(name)
         except PackageNotFoundError:
             raise Skip(f"{name} is not installed") from None
-        sizes[name] = _sizes(Path(str(file.locate())) for file in package.files or ())
+        sizes[name] = _mebibytes(Path(str(file.locate())) for file in package.files or ())
         wanted = map(Requirement, package.requires or ())
         names += [one.name for one in wanted if one.marker is None or one.marker.evaluate({"extra": ""})]
-    largest = sorted(sizes.items(), key=lambda item: -sum(item[1]))
-    shown = ", ".join(f"{name} {sum(both) / 2**20:.1f}" for name, both in largest)
-    sources, bytecode = (sum(both[n] for both in sizes.values()) / 2**20 for n in (0, 1))
-    yield Figure("install", sources + bytecode, "MiB", f"with bytecode, which pip makes; {shown}", at_most(330))
-    yield Figure("install, no bytecode", sources, "MiB", "as by `pip install --no-compile`", at_most(330))
+    largest = sorted(sizes.items(), key=lambda item: -item[1])
+    yield Figure(
+        "install", sum(sizes.values()), "MiB",
+        f"files without bytecode, which pip makes and adds a quarter; {', '.join(f'{a} {n:.1f}' for a, n in largest)}",
+        at_most(330),
+    )  # fmt: skip
 
 
-def _sizes(files: Iterable[Path]) -> tuple[int, int]:
-    """Bytes on disk of files, in blocks as `du` counts them: of bytecode apart."""
-    apart = [0, 0]
-    for file in files:
-        if file.is_file():
-            apart[file.suffix == ".pyc"] += file.stat().st_blocks * 512
-    return apart[0], apart[1]
+def _mebibytes(files: Iterable[Path]) -> float:
+    """The size of files on disk, in blocks as `du` counts them, without bytecode."""
+    return sum(one.stat().st_blocks for one in files if one.suffix != ".pyc" and one.is_file()) * 512 / 2**20
 
 
 def _seconds(arguments: Sequence[str | Path], rounds: int, environment: Mapping[str, str] | None = None) -> float:
