@@ -240,6 +240,10 @@ OPTION_EXAMPLES: Mapping[str, tuple[str, ...]] = {
         "dcrfdsl calibrate chunk.model dev.txt --of tokens --bins 5 --threads 1 --json > reliability.json",
         "dcrfdsl calibrate shapes.model dev.txt -o calibrated.model --features shapes.py --quiet",
     ),
+    "compile": (
+        "dcrfdsl compile chunk.dcrf train.txt --stage start --set start.prior=none --json --quiet",
+        "dcrfdsl compile shapes.dcrf train.txt --features shapes.py --to kernels --cpu generic",
+    ),
     "unroll": (
         "dcrfdsl unroll chunk.dcrf train.txt --stage start --set start.infer=exact --quiet",
         "dcrfdsl unroll shapes.dcrf train.txt --features shapes.py",

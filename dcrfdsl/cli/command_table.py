@@ -14,13 +14,13 @@ _MODULES = {
     "show": "model_commands", "report": "model_commands", "why": "sentence_commands",
     "probability": "sentence_commands",
 }  # fmt: skip
-_FUNCTIONS = {"eval": "evaluate"}  # `eval` is a word of Python
+_FUNCTIONS = {"eval": "evaluate", "compile": "compile_kernels"}  # words of Python
 # The sections of the help screen: first the path from a template to tagged text, then what lies beside it.
 GROUPS = {
     "First steps": ("demo", "new", "check", "train", "eval", "tag"),
     "Look inside": ("why", "report", "show", "probability", "unroll"),
     "Do better": ("cv", "compare", "suggest", "calibrate"),
-    "Take along": ("export", "convert", "infer"),
+    "Take along": ("export", "compile", "convert", "infer"),
     "Help with templates": ("explain", "fmt", "lsp", "schema"),
 }
 _NAMES = tuple(name for names in GROUPS.values() for name in names)

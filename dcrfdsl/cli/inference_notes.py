@@ -131,7 +131,7 @@ def announce_compiling(talk: Talk) -> None:
         def on_start(self, event: Event) -> None:
             if not self.said:
                 self.said = True
-                talk("compiling kernels, once after an install: up to half a minute …")
+                talk("compiling kernels, once after an install (or ahead, by `dcrfdsl compile`): up to half a minute …")
 
         def on_end(self, event: Event) -> None:
             pass

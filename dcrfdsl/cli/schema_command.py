@@ -235,6 +235,7 @@ SCHEMAS: Mapping[str, tuple[str, Schema | Callable[[], Schema]]] = {
     "calibrate": ("`calibrate --json`", _CALIBRATE),
     "export": ("`export --json`", _EXPORT),
     "infer": ("`infer --json`", _INFER),
+    "compile": ("`compile --json`", _object(folder=TEXT, kernels=COUNT, compiled=COUNT, bytes=COUNT, seconds=NUMBER)),
 }
 
 

@@ -125,7 +125,7 @@ def tag(options: TagOptions) -> None:
     talk, status, notes, tagged = Talk(options.quiet), RunStatus(), Notes(), TaggedOutput(_data(model, options))
     written = _pretty(model, output) if options.pretty else _written(tagged, as_json=options.as_json)
     announce_compiling(talk)
-    answered = _answered_by_threads if options.jobs is None or options.jobs == 1 else _answered_by_processes
+    answered = answered_by_threads if options.jobs is None or options.jobs == 1 else _answered_by_processes
 
     def parts() -> Iterator[bytes]:
         nonlocal status, num_tokens
@@ -175,7 +175,8 @@ def _chunks(model: TrainedModel, options: TagOptions, flush: bool | None) -> Ite
             before += chunk.corpus.num_sentences
 
 
-def _answered_by_threads(model: TrainedModel, options: TagOptions) -> Iterator[tuple[Chunk, Answer]]:
+def answered_by_threads(model: TrainedModel, options: TagOptions) -> Iterator[tuple[Chunk, Answer]]:
+    """The parts of the input with what is written about them."""
     """Each chunk with its answer; the next one is read, and its features extracted, while one is answered."""
     tagger = Tagger(model, options, options.threads)
     prepared = (

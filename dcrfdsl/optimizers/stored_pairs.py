@@ -23,6 +23,13 @@ LEAST_ANGLE = 1e-10  # a cosine between s and y below this means that the pair h
 MANY = 50_000  # weights from which halves of numbers may be kept
 
 
+def keep_halves_from(num_weights: int) -> int:
+    """Lets halves be kept from another number of weights on, to try both ways; returns the number that held before."""
+    global MANY
+    before, MANY = MANY, num_weights
+    return before
+
+
 def _kept_type(num_weights: int) -> type[np.uint16] | type[np.float32]:
     """The type of the numbers of pairs where halves may be kept."""
     return np.uint16 if num_weights >= MANY else np.float32

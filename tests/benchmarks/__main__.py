@@ -78,6 +78,7 @@ BENCHMARKS: dict[str, Benchmark] = {
     "install": commands.installed_size,
     "editor": editor.editor,
     "compiling": commands.compiling,
+    "first_use": commands.first_use,
     "demo": commands.demonstration,
     "memory": training.peak_memory,
     "tokens": scaling.tokens,

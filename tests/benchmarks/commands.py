@@ -35,13 +35,14 @@ from work import (
     work_folder,
 )
 
-from dcrfdsl.cli import run
+from dcrfdsl.cli import COMMANDS, run
 from dcrfdsl.cli.command_files import data_statement
 from dcrfdsl.data import read_corpus
 from dcrfdsl.features.extract import FeatureExtractor
 from dcrfdsl.features.values.lexicons import load_lexicons
 from dcrfdsl.inference.workers import Workers
 from dcrfdsl.model.trained_model import TrainedModel
+from dcrfdsl.syntax import resource_path
 
 STARTS = 1 if SMOKE else 7
 NUMPY = "import numpy"  # what a start is compared with
@@ -187,6 +188,54 @@ def installed_size() -> Iterator[Figure]:
 def _mebibytes(files: Iterable[Path]) -> float:
     """The size of files on disk, in blocks as `du` counts them, without bytecode."""
     return sum(one.stat().st_blocks for one in files if one.suffix != ".pyc" and one.is_file()) * 512 / 2**20
+
+
+# ready-made templates, and whether they are compiled with data: the others name their states
+READY = {"linear_chain": True, "factorial": True, "second_order": False, "skip_chain": False, "semi_markov": False}
+
+
+def first_use() -> Iterator[Figure]:
+    """Where no kernel is compiled: the first training and `tag` of a chain beyond later ones, and `compile`."""
+    small, model = work_folder() / "small.txt", work_folder() / "small.model"
+    small.write_text("\n\n".join(conll2000().split("\n\n")[:50]) + "\n\n", encoding="utf-8")
+    few = "train.optimizer=lbfgs(max_iterations=2)"
+    numpy = _taken(functools.partial(python, NUMPY))
+    firsts: dict[str, tuple[list[str | Path], float]] = {
+        "training": (["train", template(CHUNKING), small, "-o", model, "-q", "--set", few], 5.0),
+        "tag": (["tag", model, small, "-q"], 2.0),
+    }
+    for name, (arguments, most) in firsts.items():
+        cache = _empty_cache()
+        cold, warm = (_taken(functools.partial(command, arguments, cache)) for _ in range(2))
+        yield from _first(f"first {name} of a chain", [a - b for a, b in zip(cold, warm, strict=True)], numpy, most)
+    if "compile" in COMMANDS and not SMOKE:
+        cache, taken = _empty_cache(), list[tuple[float, float]]()
+        for name, with_data in READY.items():
+            path = resource_path("templates", f"{name}.dcrf")
+            taken.append(
+                _taken(functools.partial(command, ["compile", path, *([small] if with_data else []), "-q"], cache))
+            )
+        yield from _first(
+            f"compile of {len(READY)} templates", [sum(one) for one in zip(*taken, strict=True)], numpy, 30.0
+        )
+
+
+def _first(name: str, taken: Sequence[float], numpy: Sequence[float], most: float) -> Iterator[Figure]:
+    for kind, seconds, peer in zip(("processor", "wall"), taken, numpy, strict=True):
+        work = f"once, beside `import numpy`: {seconds / peer:.0f} times as long"
+        yield Figure(f"{name}, {kind} time", seconds, "s", work, at_most(most) if kind == "processor" else None, peer)
+
+
+def _empty_cache() -> dict[str, str]:
+    return {"NUMBA_CACHE_DIR": str(work_folder() / f"numba-{os.getpid()}-{time.monotonic_ns()}")}
+
+
+def _taken(call: Callable[[], object]) -> tuple[float, float]:
+    """Processor and wall time of the processes that a call waits for."""
+    before, start = os.times(), time.perf_counter()
+    call()
+    after, wall = os.times(), time.perf_counter() - start
+    return after.children_user + after.children_system - before.children_user - before.children_system, wall
 
 
 def _seconds(arguments: Sequence[str | Path], rounds: int, environment: Mapping[str, str] | None = None) -> float:

@@ -25,7 +25,7 @@ METHODS = {
         "_optimize_functions": "self, ll_module", "_verify_declare_only_symbols": "self",
         "enable_object_caching": "self", "serialize_using_bitcode": "self",
     },
-    "numba.core.codegen:CPUCodegen": {"_module_pass_manager": "self, kwargs"},
+    "numba.core.codegen:CPUCodegen": {"_module_pass_manager": "self, kwargs", "magic_tuple": "self"},
     "numba.core.lowering:Lower": {
         "decref": "self, typ, val", "delvar": "self, name", "incref": "self, typ, val", "loadvar": "self, name",
         "lower_expr": "self, resty, expr", "lower_getitem": "self, resty, expr, value, index, signature",

@@ -13,6 +13,11 @@ from .compilation import (
     inner as inner,
     kernel as kernel,
 )
+from .kernel_packs import (
+    kernel_list as kernel_list,
+    require_pack_folder as require_pack_folder,
+    write_pack as write_pack,
+)
 from .machine_vectors import (
     add as add,
     add_sums as add_sums,

@@ -38,8 +38,8 @@ from numba import njit
 from numba.core import config
 
 from .kernel_cache import KernelCache
+from .kernel_packs import adopt_pack, target_cpu
 from .linked_functions import KernelCompiler, LinkedCompiler
-from .numba_internals import get_host_cpu_features
 
 
 def _lanes(features: str) -> int:
@@ -48,7 +48,8 @@ def _lanes(features: str) -> int:
     return 8 if "+avx512f" in present else 4 if "+avx" in present else 2
 
 
-LANES = _lanes(config.CPU_FEATURES or get_host_cpu_features())
+adopt_pack()
+LANES = _lanes(target_cpu()[1])
 
 # how inference on one sequence ended; the messages to users are in `inference`
 OK = 0

@@ -10,7 +10,7 @@ Nothing here ends a run. If a directory is not writable, the next one is used; a
 disk is full, nothing is cached. A process marks the directory that it uses. Directories of other versions are removed
 after 30 days without use; a process that returns to one compiles again.
 
-Not here: how functions are compiled (`compilation`).
+Not here: how functions are compiled (`compilation`); folders of kernels that are shipped (`kernel_packs`).
 """
 
 from __future__ import annotations
@@ -57,6 +57,7 @@ CHECKSUM = 32  # bytes
 SETTINGS = (
     "BOUNDSCHECK", "OPT", "LOOP_VECTORIZE", "SLP_VECTORIZE", "DISABLE_INTEL_SVML", "DEBUGINFO_DEFAULT", "DEBUG_NRT",
     "NRT_STATS", "EXTEND_VARIABLE_LIFETIMES", "LLVM_REFPRUNE_PASS", "LLVM_REFPRUNE_FLAGS", "USE_RVSDG_FRONTEND",
+    "USING_SVML",
 )  # fmt: skip
 
 
@@ -96,6 +97,10 @@ class CacheDirectories(NamedTuple):
     write: Path | None  #     None: nothing is cached
 
 
+PACKS: list[Path] = []  # folders of shipped kernels (`kernel_packs`), which are searched first and never written to
+TAKEN: dict[str, bool] = {}  # the files of the kernels that this process has, and whether it compiled them
+
+
 @cache
 def cache_directories() -> CacheDirectories:
     """The directories of this version.
@@ -104,7 +109,7 @@ def cache_directories() -> CacheDirectories:
     one is written to; those before it are only read, if they exist.
     """
     configured = [Path(config.CACHE_DIR)] if config.CACHE_DIR else []
-    read: list[Path] = []
+    read = list(PACKS)
     for place in itertools.chain(configured, keeping_places()) if AT_START else ():
         folder = place / f"dcrfdsl-kernels-{AT_START}"
         if _mark_used(folder):
@@ -165,7 +170,7 @@ class KernelCache(FunctionCache):
     def __init__(self, function: Callable[..., Any], is_linked: bool = False):
         self._impl_class = _Linked if is_linked else _Named
         super().__init__(function)
-        self._cache_file: Any = _Files(self._impl.filename_base, function.__code__.co_filename)
+        self._cache_file: Any = _Files(self._impl.filename_base, function.__code__.co_filename, is_linked)
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """The compiled version for the types `sig`, or None.
@@ -188,8 +193,8 @@ class KernelCache(FunctionCache):
 class _Files:
     """The compiled versions of one function, a file each: a checksum, then the pickled stamp, key and code."""
 
-    def __init__(self, name: str, source: str):
-        self._name, self._source = name, source
+    def __init__(self, name: str, source: str, is_linked: bool = False):
+        self._name, self._source, self._is_linked = name, source, is_linked
         self._at_start = _stamp(source, AT_START)
 
     def _file(self, key: Any) -> str:
@@ -204,11 +209,18 @@ class _Files:
                     continue
                 stamp, stored_key, code = _Unpickler(io.BytesIO(body)).load()
                 if stamp == self._at_start and stored_key == key:
+                    self._note(key, compiled=False)
                     return code
         return None
 
+    def _note(self, key: Any, *, compiled: bool) -> None:
+        """Puts a file among those of this process; code that is only linked into kernels is not needed beside them."""
+        if not self._is_linked:
+            TAKEN[self._file(key)] = compiled
+
     def save(self, key: Any, code: Any) -> None:
         """Writes nothing if a source was edited since the start: it is then unknown which version was compiled."""
+        self._note(key, compiled=True)
         folder = cache_directories().write
         if folder is None or _stamp(self._source, fingerprint()) != self._at_start or not _mark_used(folder):
             return
@@ -224,7 +236,7 @@ class _Files:
             raise
 
     def flush(self) -> None:
-        for folder in cache_directories().read:
+        for folder in set(cache_directories().read).difference(PACKS):
             for path in folder.glob(f"{self._name}.*.nbc"):
                 with suppress(OSError):
                     path.unlink()

@@ -1,0 +1,232 @@
+"""`dcrfdsl compile`: makes the kernels that a model or a training needs, for later processes, images and machines.
+
+It trains and tags a few sentences, of the data given or made up (`made_up_sentences`), as other commands do: that
+compiles what they need. Not here: where kernels lie (`kernels.runtime.kernel_cache`), folders of kernels that ship
+(`kernels.runtime.kernel_packs`).
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import sys
+import time
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import click
+
+from ..foundation import DcrfError, DcrfWarning, json_text, shell_word
+from .command_files import data_statement, load_model, read_features, read_gold, read_sample, resolved_template
+from .console import Talk, refuse
+from .made_up_sentences import GIVE_DATA, made_up
+from .options import Argument, Features, Json, Option, Quiet, SetPaths, StageName, with_options
+
+if TYPE_CHECKING:
+    from ..data import Corpus
+    from ..features import RegisteredFeature
+    from ..model import TrainedModel
+    from ..optimizers import Iteration
+
+TOKENS = 200_000  # of the data, beside the longest sentence and those with states that no earlier one has
+FEW = 300  # tokens of another training: with few weights, an optimizer may keep them in another way
+ITERATIONS = 8  # of a stage: enough for all that an optimizer does
+STEEP = 1e3  # times the weights: sums of potentials then leave the range of numbers, as they seldom do
+
+_V2 = "+cx16,+popcnt,+sahf,+sse3,+sse4.1,+sse4.2,+ssse3"
+_V3 = f"{_V2},+avx,+avx2,+bmi,+bmi2,+f16c,+fma,+lzcnt,+movbe,+xsave"
+LEVELS = {  # LLVM's names of the levels of x86-64, and what they have beyond `generic`
+    "generic": "",
+    "x86-64-v2": _V2,
+    "x86-64-v3": _V3,
+    "x86-64-v4": f"{_V3},+avx512bw,+avx512cd,+avx512dq,+avx512f,+avx512vl",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class CompileOptions:
+    source: Annotated[str, Argument("MODEL|TEMPLATE", help="Model file, or template to train.")]
+    data: Annotated[
+        str | None, Argument("[DATA]", help="Data like those of later. Without it, sentences are made up.")
+    ] = None
+    to: Annotated[Path | None, Option("--to", metavar="DIR", help="Make a kernel pack here, for DCRFDSL_KERNELS.")] = (
+        None
+    )
+    cpu: Annotated[
+        Literal["generic", "x86-64-v2", "x86-64-v3", "x86-64-v4"] | None,
+        Option("--cpu", metavar="LEVEL", help="For CPUs from this level on: generic, x86-64-v2, x86-64-v3, x86-64-v4."),
+    ] = None
+    stage: StageName = None
+    set_: SetPaths = None
+    features: Features = None
+    as_json: Json = False
+    quiet: Quiet = False
+
+
+@with_options(CompileOptions)
+def compile_kernels(options: CompileOptions) -> None:
+    """Compile ahead what a model or a training needs.
+
+    Later processes find the kernels and need not compile them. Of a TEMPLATE they are those of `train`, and of `tag`
+    and `eval` with its model. DATA must have as many states as the data of training: kernels of chains differ by that.
+    Without DATA the template must name the states of its labels.
+
+    --to DIR makes a folder that ships with a program. A process with DCRFDSL_KERNELS=DIR reads it first and never
+    writes to it. It fits the same versions of Python and the libraries, and CPUs that have all that this one has; --cpu
+    asks for less. A pack is a program: use packs only of those from whom you would run a program.
+
+    \b
+    Example:
+      dcrfdsl compile chunk.model
+      dcrfdsl compile chunk.dcrf train.txt
+      dcrfdsl compile chunk.model --to kernels
+    """
+    if options.cpu is None:
+        _compile(options)
+        return
+    from llvmlite.binding import get_host_cpu_features
+
+    have = get_host_cpu_features()
+    if lacks := [name[1:] for name in LEVELS[options.cpu].split(",") if name and not have.get(name[1:])]:
+        raise click.BadParameter(f"kernels run here as they are made, and this CPU lacks {', '.join(lacks)}")
+    changed = {"NUMBA_CPU_NAME": options.cpu, "NUMBA_CPU_FEATURES": LEVELS[options.cpu]}
+    before = dict(os.environ)
+    os.environ |= changed  # Numba reads it as it is loaded, so this takes a process of its own
+    try:
+        with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
+            pool.submit(_compile, options).result()
+    finally:
+        for name in changed:
+            os.environ.pop(name)
+        os.environ |= before
+
+
+def _compile(options: CompileOptions) -> None:
+    from .. import __version__
+    from ..kernels.runtime import kernel_list, require_pack_folder, write_pack
+    from ..model import header_of
+    from .report import bytes_text, duration
+
+    if options.to is not None:
+        require_pack_folder(options.to)
+    talk, start, registered = Talk(options.quiet), time.perf_counter(), read_features(options.features)
+    with warnings.catch_warnings(), TemporaryDirectory() as folder:
+        warnings.simplefilter("ignore", DcrfWarning)  # of a few sentences
+        path = Path(options.data or Path(folder, "made-up"))
+        if header_of(options.source) is None:
+            model, corpus = _trained(options, registered, path, talk)
+        else:
+            if options.set_ or options.stage:
+                raise click.BadParameter("a model has its settings: `--set` and `--stage` are of templates")
+            model = load_model(options.source, registered)
+            given = options.data is not None
+            corpus = read_sample(str(path), model.spec, talk) if given else made_up(model.spec, model.states, path)
+        for what in _used(model, corpus, path):
+            talk(f"note: {what}")
+    kernels = kernel_list() if options.to is None else write_pack(options.to, __version__)
+    seconds, size = time.perf_counter() - start, sum(path.stat().st_size for path in kernels.files)
+    folders = ", ".join(dict.fromkeys(str(path.parent) for path in kernels.files)) or "no folder that can be written"
+    if options.as_json:
+        found = {"folder": folders, "kernels": len(kernels.files), "compiled": kernels.compiled}
+        print(json_text({**found, "bytes": size, "seconds": seconds}))
+        return
+    print(f"{len(kernels.files)} kernels, {bytes_text(size)}, in {folders}")
+    talk(f"{kernels.compiled} of them were compiled now, in {duration(seconds)}")
+    if options.to is not None:
+        talk(f"next: DCRFDSL_KERNELS={shell_word(options.to.absolute())} makes a process look there first")
+
+
+def _trained(
+    options: CompileOptions, registered: Mapping[str, RegisteredFeature], path: Path, talk: Talk
+) -> tuple[TrainedModel, Corpus]:
+    """The model after a few iterations of each stage, and what it was trained on."""
+    from ..data import declared_states
+    from ..optimizers import keep_halves_from
+    from ..semantics import check_or_raise
+    from ..training import Observers, TrainingRequest, train_model
+
+    resolved = resolved_template(options.source, options.set_, options.stage, options.data)
+    check_or_raise(resolved, stage=options.stage, registered=registered)
+    spec = resolved.require()
+    labels = [label.name for label in spec.labels]
+    if options.data is None:
+        corpus = made_up(spec, declared_states(spec, resolved.directories), path)
+    else:
+        corpus = _sample(read_gold(options.data, spec, talk, trains=True), labels, TOKENS)
+    count = 0
+
+    def heed(step: Iteration) -> None:
+        nonlocal count
+        count += 1
+
+    def begin(stage: str) -> None:
+        nonlocal count
+        count = 0
+
+    observers = Observers(heed, lambda: count >= ITERATIONS, begin)
+    request = TrainingRequest(options.stage, registered=registered, observers=observers)
+    usual = keep_halves_from(sys.maxsize)
+    try:
+        check_or_raise(resolved, stage=options.stage, registered=registered, corpus=corpus)
+        train_model(resolved, _sample(corpus, labels, FEW), request)
+        keep_halves_from(0)
+        return train_model(resolved, corpus, request), corpus
+    except DcrfError as error:
+        if options.data is None:
+            message = f"no data are given, and made-up ones do not fit: {error.diagnostics[0].message}"
+            refuse("no-data", message, GIVE_DATA)
+        raise
+    finally:
+        keep_halves_from(usual)
+
+
+def _sample(corpus: Corpus, labels: Iterable[str], tokens: int) -> Corpus:
+    """The first `tokens` and the sentences with a state that no earlier one has; of many tokens the longest one too."""
+    import numpy as np
+
+    from ..data import InternedColumn
+
+    chosen = {0, *np.flatnonzero(corpus.sentence_off[1:] <= tokens).tolist()}
+    if tokens == TOKENS:  # whether there are long ones decides on how short ones are labelled
+        chosen.add(int(np.argmax(corpus.lengths())))
+    for column in (corpus.columns.get(label) for label in labels):
+        if isinstance(column, InternedColumn):
+            chosen |= {corpus.sentence_of(token) for token in np.unique(column.codes, return_index=True)[1].tolist()}
+    return corpus if len(chosen) == corpus.num_sentences else corpus.take(sorted(chosen))
+
+
+def _used(model: TrainedModel, corpus: Corpus, path: Path) -> Iterator[str]:
+    """Does with a model what commands do; says what it refuses."""
+    from ..data import TaggedOutput, encode_known_labels
+    from .tag_command import answered_by_threads
+    from .tagging import TagOptions
+
+    def tag() -> None:
+        """Tags the first part of the file."""
+        tagged = TaggedOutput(data_statement(model.spec))
+        for chunk, answer in answered_by_threads(model, TagOptions(model="", files=[str(path)])):
+            tagged.write(chunk, {**answer.columns, **answer.numbers}, answer.remarks)
+            break
+
+    corpus = _sample(corpus, model.labels, TOKENS)
+    few = _sample(corpus, (), FEW)
+    steep = model.with_weights(STEEP * model.weights, model.record)
+    uses: dict[str, Callable[[], object]] = {
+        "labels": lambda: (model.predict(corpus), model.predict(few, threads=1)),
+        "columns of labels": tag if path.exists() else str,
+        "probabilities": lambda: (model.marginals(corpus), model.calibration.confidences(few), model.marginals(few)),
+        "several labellings": lambda: model.nbest(few, 3),
+        "given labels": lambda: model.predict(model.prepare(few, encode_known_labels(model.spec, model.states, few))),
+        "scores": lambda: model.evaluate(few),
+        "sums beyond the range of numbers": lambda: (steep.predict(few), steep.marginals(few)),
+    }
+    for name, use in uses.items():
+        try:
+            use()
+        except DcrfError as error:
+            yield f"{name}: {error.diagnostics[0].message}"
