@@ -155,7 +155,7 @@ def _parameter(name: str, hint: Any, default: Any) -> click.Parameter:
     required = default is inspect.Parameter.empty
     given: dict[str, Any] = {"required": True} if required else {"default": () if is_list else default}
     if isinstance(declared, Argument):
-        given = {"required": required} if is_list else given  # before click 8.3 several have no default, and are ()
+        given = {"required": required}  # before click 8.3 a default of None is none, and several have none at all
         return _Argument([name], declared, type=_click_type(kind, declared), nargs=-1 if is_list else 1, **given)
     if kind is bool:
         given |= {"is_flag": True}
