@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pandas
 import pytest
+import sklearn
 from hypothesis import given, settings, strategies as st
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
@@ -301,7 +302,9 @@ def test_settings_are_parameters() -> None:
     spec = other.fit(X, Y).model_.spec
     assert "let variance = 2\n" in dcrfdsl.to_text(spec) and "infer trp: tolerance = 0.0001" in dcrfdsl.to_text(spec)
     assert repr(tagger).replace(TEXT.encode("unicode_escape").decode(), "…").endswith("variance=1)")
-    assert "variance" in tagger._repr_html_() and "model_" in other._repr_html_()
+    assert "variance" in tagger._repr_html_()
+    if tuple(map(int, sklearn.__version__.split(".")[:2])) >= (1, 9):  # the first to show what was fitted
+        assert "model_" in other._repr_html_()
 
 
 @pytest.mark.parametrize(
