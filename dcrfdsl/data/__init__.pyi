@@ -25,12 +25,16 @@ from .formats import (
     written_formats as written_formats,
 )
 from .frames import (
-    DataFrame as DataFrame,
     SentenceReader as SentenceReader,
     column_values as column_values,
     corpus_from_frame as corpus_from_frame,
     corpus_from_rows as corpus_from_rows,
     corpus_of_length as corpus_of_length,
+    frame_with as frame_with,
+    is_by_sentence as is_by_sentence,
+    is_frame as is_frame,
+    listed_values as listed_values,
+    open_frame as open_frame,
     sentence_starts as sentence_starts,
 )
 from .label_columns import (

@@ -1,37 +1,38 @@
 """Data that a Python program already holds: lists of sentences, data frames, and sentences one by one.
 
-Columns go by their declared names; the format named in the template is ignored. Not here: files.
+Columns go by their declared names; the format named in the template is ignored. Data frames of pandas, polars and Arrow
+are read and made by narwhals, an optional package. Not here: files.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import field, replace
 from functools import lru_cache
 from itertools import pairwise
 from operator import attrgetter, itemgetter
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 import numpy as np
 
-from ..foundation import DATA, data_error, did_you_mean, require_kind
+from ..foundation import DATA, DcrfError, Ints, data_error, dataclass, did_you_mean, needed, require_kind
 from ..syntax import DataSpec
 from .columns import CorpusBuilder, Wanted, interned
-from .corpus import Corpus
+from .corpus import BagColumn, Corpus, InternedColumn, NumericColumn
 from .records import Records
+from .weighted_bags import mapped
 
 FRAME = "<frame>"  # in messages, in place of a file
+FRAME_KINDS = ("pandas", "polars", "pyarrow")
 _MOST_NAMES = 12
-_AS_LIST = ("tolist", "to_list", "to_pylist")
 
 
-@runtime_checkable
-class DataFrame(Protocol):
-    """The part of a data frame (of pandas or others) that is used: its column names and their values."""
+@dataclass(frozen=True)
+class FrameCorpus(Corpus):
+    """A corpus that was read from a data frame, which it keeps.   by_sentence: whether a row is a sentence."""
 
-    @property
-    def columns(self) -> Iterable[Any]: ...
-    def __getitem__(self, name: Any, /) -> Any: ...
+    frame: Any = field(default=None, compare=False, repr=False)
+    by_sentence: bool = False
 
 
 def corpus_from_rows(
@@ -64,23 +65,24 @@ def corpus_from_rows(
 
 
 def corpus_from_frame(
-    frame: DataFrame,
+    frame: Any,
     data: DataSpec,
     *,
     sentence: str = "sentence",
     required: Collection[str] = (),
     optional: Collection[str] = (),
 ) -> Corpus:
-    """A corpus from a data frame (of pandas or others) with one token per row.
+    """A corpus from a data frame of pandas, polars or Arrow, with a row a token, or with a row a sentence.
 
-    frame: whose columns have the names that the template declares.
+    frame: whose columns have the names that the template declares. Without a column `sentence`, and where all of them
+        are of lists, a row is a sentence.
     data: the template's `data` statement, as for `read_corpus`; its format is ignored.
     sentence: the column whose value the rows of a sentence share; these rows are consecutive.
     required: columns that must be there, even if they are optional.
     optional: columns that may be absent, all together, as labels are when tagging.
 
     Lines are rows, from 1; of none there is an empty corpus. Raises DcrfError for values that do not fit the declared
-    columns.
+    columns, and without the package `narwhals`; TypeError for a lazy frame.
 
     >>> import pandas
     >>> frame = pandas.DataFrame({"sentence": [1, 1], "word": ["Bath", "Spa"], "part": ["B-TOWN", "I-TOWN"]})
@@ -88,43 +90,93 @@ def corpus_from_frame(
     2
     """
     require_kind(data, DataSpec, "data", DATA)
-    require_kind(frame, DataFrame, "frame", "a data frame")
     wanted = Wanted(FRAME, data, frozenset(required), frozenset(optional))
     wanted.check_names()
-    present = {str(name) for name in frame.columns}
-    starts, rows = sentence_starts(frame, sentence)
-    columns = {c.name: column_values(frame, c.name) for c in data.columns if c.name in present}
+    opened = open_frame(frame)
+    columns = {c.name: column_values(opened, c.name) for c in data.columns if c.name in opened.columns}
     records = Records(wanted, key=attrgetter("name"), unit="frame")
+    by_sentence = is_by_sentence(opened, columns, sentence)
+    if by_sentence:
+        for row in range(len(opened)):
+            own = {name: values[row] for name, values in columns.items()}
+            if absent := [name for name, values in own.items() if values is None]:
+                message = f"column `{absent[0]}` has no list in row {row + 1}"
+                raise data_error("bad-sentence", message, file=FRAME, line=row + 1)
+            records.add(own, row + 1)
+        corpus = _corpus(records, wanted)
+        return FrameCorpus(FRAME, corpus.sentence_off, corpus.columns, corpus.token_line, (), frame, by_sentence)
+    starts, rows = sentence_starts(opened, sentence)
     for start, end in pairwise([*starts, rows]):
-        records.add({name: values[start:end] for name, values in columns.items()}, start + 1)
-    corpus = _corpus(records, wanted)
-    return Corpus(corpus.file, corpus.sentence_off, corpus.columns, np.arange(1, rows + 1, dtype=np.int64))
+        try:
+            records.add({name: values[start:end] for name, values in columns.items()}, start + 1)
+        except DcrfError:
+            for row in range(start, end):  # the first one that does not fit by itself
+                own = {name: values[row : row + 1] for name, values in columns.items()}
+                Records(wanted, key=attrgetter("name"), unit="frame").add(own, row + 1)
+            raise
+    corpus = _corpus(records, wanted, np.arange(1, rows + 1, dtype=np.int64))
+    return FrameCorpus(FRAME, corpus.sentence_off, corpus.columns, corpus.token_line, (), frame)
 
 
-def column_values(frame: DataFrame, name: str) -> list[Any]:
-    """The values of a column as a list: of pandas, polars, narwhals, Arrow, or of whatever can be iterated over."""
-    series = frame[name]
-    method = next((found for way in _AS_LIST if callable(found := getattr(series, way, None))), None)
-    return list(series if method is None else method())
+def is_frame(value: Any) -> bool:
+    """Whether it is a data frame, eager or lazy. No library of frames is loaded."""
+    kind = type(value)  # whose lazy frames warn where an object is asked for its columns
+    return hasattr(kind, "columns") and hasattr(kind, "__getitem__") and not isinstance(value, Mapping)
 
 
-def sentence_starts(frame: DataFrame, sentence: str, *, is_fixed: bool = False) -> tuple[list[int], int]:
-    """The first row of each sentence of a data frame, from 0, and the number of rows.
+def open_frame(frame: Any) -> Any:
+    """A data frame by narwhals. TypeError for a lazy one, and for what is none."""
+    if is_frame(frame):
+        with needed("narwhals", "data frames are read by the package `narwhals`", "frames"):
+            import narwhals
+        opened = narwhals.from_native(frame, pass_through=True)
+        if isinstance(opened, narwhals.DataFrame):
+            return opened
+        if isinstance(opened, narwhals.LazyFrame):
+            raise TypeError("`frame` takes a data frame that is there: found a lazy one; write `frame.collect()`")
+    require_kind(frame, (), "frame", "a data frame of pandas, polars or Arrow")
+    return None
+
+
+def column_values(opened: Any, name: str) -> list[Any]:
+    """The values of a column of an opened frame; maps of Arrow, which come as pairs, as dicts."""
+    values: list[Any] = opened[name].to_list()
+    return list(map(mapped, values)) if opened.implementation.is_pyarrow() else values
+
+
+def listed_values(column: InternedColumn | NumericColumn | BagColumn) -> list[Any]:
+    """The values of a column of a corpus: texts, numbers, lists of numbers, or a dict for each bag."""
+    if isinstance(column, BagColumn):
+        return [dict(column.items(token)) for token in range(len(column.off) - 1)]
+    if isinstance(column, NumericColumn):
+        return list(column.values.tolist())
+    return [column.values[code] for code in column.codes.tolist()]
+
+
+def is_by_sentence(opened: Any, columns: Mapping[str, Sequence[Any]], sentence: str) -> bool:
+    """Whether a row is a sentence: nothing tells sentences apart, and all these columns are of lists."""
+    if sentence in opened.columns or not columns:
+        return False
+    firsts = [next((value for value in values if value is not None), None) for values in columns.values()]
+    return all(isinstance(value, list | tuple | np.ndarray) for value in firsts)
+
+
+def sentence_starts(opened: Any, sentence: str, *, is_fixed: bool = False) -> tuple[list[int], int]:
+    """The first row of each sentence of an opened frame, from 0, and the number of rows.
 
     sentence: the column whose value the rows of a sentence share.   is_fixed: no argument `sentence` names another.
 
     DcrfError if it is absent, or if rows of a sentence are apart.
     """
-    names = [str(name) for name in frame.columns if isinstance(name, str | int)]
+    names = list(map(str, opened.columns))
     if sentence not in names:
         guess = did_you_mean(sentence, names)
         asked, other = "the column whose value the rows of a sentence share", guess or "NAME"
         there = f" (it has {' '.join(f'`{name}`' for name in names[:_MOST_NAMES])})" if names and not guess else ""
-        renamed = f'`frame.rename(columns={{"{other}": "{sentence}"}})`{there}'
-        remedy = f"call {asked} so: {renamed}" if is_fixed else f'name {asked}: `sentence="{other}"`{there}'
+        ways = f"call {asked} `{sentence}`" if is_fixed else f'name {asked}: `sentence="{other}"`'
         message = f"the data frame has no column `{sentence}`, which tells the sentences apart"
-        raise data_error("missing-column", message, file=FRAME, help=remedy)
-    keys = column_values(frame, sentence)
+        raise data_error("missing-column", message, file=FRAME, help=ways + there)
+    keys = column_values(opened, sentence)
     starts = [n for n in range(len(keys)) if n == 0 or keys[n] != keys[n - 1]]
     seen: set[Any] = set()
     for start in starts:
@@ -138,9 +190,44 @@ def sentence_starts(frame: DataFrame, sentence: str, *, is_fixed: bool = False) 
     return starts, len(keys)
 
 
-def _corpus(records: Records, wanted: Wanted) -> Corpus:
-    builder = CorpusBuilder(wanted.file, wanted.data)
-    builder.add(records.take())
+def frame_with(corpus: Corpus, columns: Mapping[str, Sequence[Any]], kind: str | None) -> Any:
+    """A data frame of a corpus with more columns, each with a value a token, [N].
+
+    kind: one of `FRAME_KINDS`; by default that of the frame which the corpus was read from, without which it is a
+    ValueError. Other corpora have a row a token, the number of its sentence, and their columns of texts and numbers.
+    """
+    if kind is None and not isinstance(corpus, FrameCorpus):
+        raise ValueError(f"the corpus was not read from a data frame: name the kind, {', '.join(FRAME_KINDS)}")
+    if kind is not None and kind not in FRAME_KINDS:
+        raise ValueError(f"`kind` is one of {', '.join(FRAME_KINDS)}: found {kind!r}")
+    with needed("narwhals", "data frames are made by the package `narwhals`", "frames"):
+        import narwhals
+    if isinstance(corpus, FrameCorpus):
+        made = open_frame(corpus.frame)
+        if corpus.by_sentence:
+            columns = {name: _by_row(corpus, values, len(made)) for name, values in columns.items()}
+        more = (narwhals.new_series(n, values, backend=made.implementation) for n, values in columns.items())
+        made = made.with_columns(*more)
+    else:
+        numbers = np.repeat(np.arange(1, corpus.num_sentences + 1), corpus.lengths())
+        own = {name: listed_values(c) for name, c in corpus.columns.items() if not isinstance(c, BagColumn)}
+        made = narwhals.from_dict({"sentence": numbers.tolist()} | own | dict(columns), backend=kind)  # type: ignore[arg-type]
+    ways = {None: made.to_native, "pandas": made.to_pandas, "polars": made.to_polars, "pyarrow": made.to_arrow}
+    return ways[kind]()
+
+
+def _by_row(corpus: Corpus, values: Sequence[Any], rows: int) -> list[list[Any]]:
+    """The values of each sentence as a list, in its row; rows without a token have an empty one."""
+    lists: list[list[Any]] = [[] for _ in range(rows)]
+    for row, value in zip(corpus.token_line.tolist(), values, strict=True):
+        lists[row - 1].append(value)
+    return lists
+
+
+def _corpus(records: Records, wanted: Wanted, token_line: Ints | None = None) -> Corpus:
+    """What the records have gathered.   token_line: [N], by default the number of the sentence."""
+    parsed, builder = records.take(), CorpusBuilder(wanted.file, wanted.data)
+    builder.add(parsed if token_line is None or not len(token_line) else parsed._replace(token_line=token_line))
     return builder.corpus()
 
 

@@ -26,6 +26,15 @@ Item: TypeAlias = tuple[str, float]  # name, weight
 _DEEPEST = 50  # mappings within mappings
 
 
+def mapped(value: Any) -> Any:
+    """A map, which Arrow gives as pairs, as a dict; lists of maps alike."""
+    if not isinstance(value, list):
+        return value
+    if value and all(isinstance(item, tuple) for item in value):
+        return dict(value)
+    return [mapped(item) if isinstance(item, list) else item for item in value]
+
+
 def item_of_text(text: str) -> Item:
     """`name`, `name:0.5` or, with escapes, `12\\:30:2`. ValueError if the weight is no finite number."""
     if ":" not in text and "\\" not in text:

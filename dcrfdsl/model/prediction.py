@@ -8,10 +8,11 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field, replace
+from typing import Any
 
 import numpy as np
 
-from ..data import Corpus, InternedColumn, mark_table, segments_of, word_column
+from ..data import Corpus, InternedColumn, frame_with, mark_table, segments_of, word_column
 from ..foundation import (
     Block,
     Codes,
@@ -82,6 +83,22 @@ class Prediction:
         """
         names = self.states[label]
         return [names[code] for code in self.codes[label].tolist()]
+
+    def to_frame(self, kind: str | None = None) -> Any:
+        """The labels as a data frame, each in a column `predicted_LABEL`, beside the columns that were labelled.
+
+        kind: `pandas`, `polars` or `pyarrow`; by default that of the frame which `corpus_from_frame` read.
+
+        Rows are those of that frame. Of a corpus from elsewhere a row is a token, with the number of its `sentence`,
+        from 1. Raises DcrfError without the package `narwhals`; ValueError for a kind that there is not, and where
+        there was no frame and none is named.
+
+        >>> list(model.predict(corpus).to_frame("pandas").columns)
+        ['sentence', 'word', 'part', 'predicted_part']
+        """
+        if self.corpus is None:
+            raise ValueError("the prediction has no corpus to stand beside")
+        return frame_with(self.corpus, {f"predicted_{label}": self.texts(label) for label in self.codes}, kind)
 
 
 def joined_predictions(parts: Sequence[Prediction], first: Sequence[int], corpus: Corpus) -> Prediction:

@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 
 from ..crfsuite import BadItem, ItemSequence
-from ..data import DataFrame, column_values, sentence_starts
+from ..data import column_values, is_frame, open_frame, sentence_starts
 from .input_errors import input_errors, misfit, shown
 from .label_forms import GoldLabels
-from .sentences import Sentences, plain_items
+from .sentences import Sentences, plain_items, row_name
 
 SENTENCE = "sentence"  # the column of a data frame that tells sequences apart
 
@@ -27,20 +27,21 @@ def read_items(X: Any, name: str) -> tuple[list[ItemSequence], Sentences]:
 
     Raises InputError with the sequence and the item that do not fit, TypeError if X is no collection of sequences.
     """
-    rows = isinstance(X, DataFrame) and not isinstance(X, Mapping)
+    rows = is_frame(X)
+    row = row_name(X, name) if rows else ""
     sequences = _of_frame(X) if rows else plain_items(X, name)
-    starts = accumulate(map(len, sequences), initial=0) if rows else repeat(None)
+    starts = accumulate(map(len, sequences), initial=0) if rows else repeat(0)
     items = [
-        _item_sequence(sequence, f"{name}[{n}]", partial(_place, name, n, start))
+        _item_sequence(sequence, f"{name}[{n}]", partial(_place, name, row, n, start))
         for n, (sequence, start) in enumerate(zip(sequences, starts, strict=False))
     ]
     lengths = np.array([len(sequence) for sequence in items], np.int64)
-    return items, Sentences(None, lengths, rows=rows, name=name)
+    return items, Sentences(None, lengths, rows=rows, row=row, name=name)
 
 
-def _place(name: str, n: int, start: int | None, item: int) -> str:
-    """Where an item of sequence `n` is; start: the row of its first one, in a data frame."""
-    return f"{name}[{n}][{item}]" if start is None else f"{name}.iloc[{start + item}]"
+def _place(name: str, row: str, n: int, start: int, item: int) -> str:
+    """Where an item of sequence `n` is.   row: how rows of a data frame are called.   start: that of its first item."""
+    return row.format(start + item) if row else f"{name}[{n}][{item}]"
 
 
 def _item_sequence(sequence: Any, place: str, at: Callable[[int], str]) -> ItemSequence:
@@ -59,8 +60,8 @@ def item_errors(sentences: Sentences, n: int) -> Iterator[None]:
     try:
         yield
     except BadItem as error:
-        start = int(sentences.lengths[:n].sum()) if sentences.rows else None
-        raise misfit(str(error), _place(sentences.name, n, start, error.item), _FINITE_HELP, "bad-value") from None
+        place = _place(sentences.name, sentences.row, n, int(sentences.lengths[:n].sum()), error.item)
+        raise misfit(str(error), place, _FINITE_HELP, "bad-value") from None
 
 
 def _made(sequence: Any, place: str, at: Callable[[int], str]) -> ItemSequence:
@@ -104,12 +105,13 @@ def _bad_item(items: Sequence[Any]) -> int | None:
     return None
 
 
-def _of_frame(frame: DataFrame) -> list[list[dict[str, Any]]]:
+def _of_frame(frame: Any) -> list[list[dict[str, Any]]]:
     """A dict a row; cells without a value are left out."""
+    opened = open_frame(frame)
     with input_errors():
-        starts, rows = sentence_starts(frame, SENTENCE, is_fixed=True)
-    names = [str(column) for column in frame.columns if str(column) != SENTENCE]
-    cells = list(zip(*(column_values(frame, column) for column in names), strict=True)) or [()] * rows
+        starts, rows = sentence_starts(opened, SENTENCE, is_fixed=True)
+    names = [column for column in opened.columns if column != SENTENCE]
+    cells = list(zip(*(column_values(opened, column) for column in names), strict=True)) or [()] * rows
     items = [{name: value for name, value in zip(names, row, strict=True) if not _is_missing(value)} for row in cells]
     return [items[first:last] for first, last in pairwise([*starts, rows])]
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..data import DataFrame
+from ..data import column_values, is_frame, open_frame
 from ..foundation import dataclass
 from .input_errors import misfit, shown
 from .sentences import Sentences, plain_items
@@ -97,8 +97,9 @@ def read_labels(y: Any, sentences: Sentences, labels: Sequence[str], name: str =
     """
     if isinstance(y, Mapping):
         return _by_label(y, sentences, labels, name)
-    if isinstance(y, DataFrame):
-        columns = {str(column): y[column] for column in y.columns}
+    if is_frame(y):
+        opened = open_frame(y)
+        columns = {column: column_values(opened, column) for column in opened.columns}
         return replace(_by_label(columns, sentences, labels, name), form=usual_form(labels))
     items = plain_items(y, name)
     if sentences.rows and not _is_by_sentence(items, labels):

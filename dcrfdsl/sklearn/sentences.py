@@ -14,14 +14,14 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from ..data import (
-    BagColumn,
     Corpus,
-    DataFrame,
-    InternedColumn,
-    NumericColumn,
     column_values,
     corpus_from_frame,
     corpus_from_rows,
+    is_by_sentence,
+    is_frame,
+    listed_values,
+    open_frame,
 )
 from ..foundation import DcrfError, Ints, dataclass, require_list
 from ..syntax import Column, ColumnType, DataSpec
@@ -42,6 +42,7 @@ class Sentences:
     corpus: its sentences but for the empty ones; None if there is no other.
     lengths: [S] the number of tokens of each, empty ones included.
     rows: whether there is a label a row of a data frame, and not a list of labels a sentence.
+    row: how a row is called in messages, as `X.iloc[{}]`.
     name: `X` or `X_dev`, for messages.
     read: whether X is a corpus already.
     """
@@ -49,6 +50,7 @@ class Sentences:
     corpus: Corpus | None
     lengths: Ints
     rows: bool = False
+    row: str = ""
     name: str = "X"
     read: bool = False
 
@@ -63,7 +65,7 @@ class Sentences:
         corpus = self.require()
         line = int(corpus.token_line[corpus.sentence_off[sentence]])
         if self.rows:
-            return f"{self.name}.iloc[{line - 1}]"
+            return self.row.format(line - 1)
         return f"{corpus.file}:{line}" if self.read else f"{self.name}[{line - 1}]"
 
     def split(self, values: Sequence[Any]) -> list[Sequence[Any]]:
@@ -85,9 +87,13 @@ def read_sentences(
     wanted = data if gold else _of_columns(data, [column for column in data.columns if column.name not in labels])
     if isinstance(X, Corpus):
         return Sentences(X if X.num_tokens else None, X.lengths(), name=name, read=True)
-    if isinstance(X, DataFrame):
-        corpus = _of_frame(X, wanted, sentence, name)
-        return Sentences(corpus, corpus.lengths(), rows=True, name=name)
+    if is_frame(X):
+        X, row = open_frame(X), row_name(X, name)
+        columns = {c.name: column_values(X, c.name) for c in wanted.columns if c.name in X.columns}
+        if not is_by_sentence(X, columns, sentence):
+            corpus = _of_frame(X, wanted, sentence, row)
+            return Sentences(corpus, corpus.lengths(), rows=True, row=row, name=name)
+        X = [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
     items = [_for_columns(item, wanted) for item in plain_items(X, name)]
     lengths = np.array([_length(item, wanted) for item in items], np.int64)
     kept = np.flatnonzero(lengths)
@@ -103,19 +109,16 @@ def read_sentences(
     )
 
 
+def row_name(X: Any, name: str) -> str:
+    """How messages call a row of a data frame, which people look up by it."""
+    return f"{name}.iloc[{{}}]" if hasattr(X, "iloc") else f"{name}[{{}}]"
+
+
 def listed(corpus: Corpus, names: Sequence[str]) -> list[list[Any]]:
     """The sentences of a corpus as lists of tokens: values of these columns, tuples of them if there are several."""
-    columns = [_values(corpus.columns[name]) for name in names]
+    columns = [listed_values(corpus.columns[name]) for name in names]
     tokens = columns[0] if len(columns) == 1 else list(zip(*columns, strict=True))
     return [tokens[first:last] for first, last in pairwise(corpus.sentence_off.tolist())]
-
-
-def _values(column: InternedColumn | NumericColumn | BagColumn) -> list[Any]:
-    if isinstance(column, BagColumn):
-        return [dict(column.items(token)) for token in range(len(column.off) - 1)]
-    if isinstance(column, NumericColumn):
-        return list(column.values.tolist())
-    return [column.values[code] for code in column.codes.tolist()]
 
 
 def with_labels(sentences: Sentences, labels: Sequence[Mapping[str, Sequence[str]]], data: DataSpec, y: str) -> Corpus:
@@ -138,6 +141,7 @@ _GOLD_HELP = "without `y`, tokens have all columns of the template, labels too"
 
 def plain_items(X: Any, name: str) -> list[Any]:
     """The items of a list, array, series or generator; arrays and data frames among them as lists and mappings."""
+    X = X.to_pylist() if hasattr(X, "to_pylist") else X  # an array of Arrow, whose items are no texts
     require_list(X, name, "sentences" if name.startswith("X") else "labels")
     if isinstance(X, Mapping):
         raise TypeError(f"`{name}` takes a list of sentences: found a mapping")
@@ -151,8 +155,9 @@ def _plain(item: Any) -> Any:
         return item  # of vectors: they need not become lists
     if isinstance(item, _Listable):
         return item.tolist()
-    if isinstance(item, DataFrame) and not isinstance(item, Mapping):
-        return {str(column): column_values(item, column) for column in item.columns}
+    if is_frame(item):
+        opened = open_frame(item)
+        return {column: column_values(opened, column) for column in opened.columns}
     return item
 
 
@@ -231,24 +236,15 @@ def _of_rows(
 _SENTENCE_HELP = "a sentence is a list of tokens, and X a list of sentences: write `[sentence]` for a single one"
 
 
-def _of_frame(frame: DataFrame, wanted: DataSpec, sentence: str, name: str) -> Corpus:
+def _of_frame(frame: Any, wanted: DataSpec, sentence: str, row: str) -> Corpus:
     """A corpus; InputError with the row that does not fit."""
     try:
         return corpus_from_frame(frame, wanted, sentence=sentence)
     except DcrfError as error:
-        names = [column.name for column in wanted.columns]
-        if not {*names, sentence} <= {str(column) for column in frame.columns}:
+        (problem,) = error.diagnostics
+        if not {*(column.name for column in wanted.columns), sentence} <= set(frame.columns):
             raise InputError(error.diagnostics) from None
-        columns = {column: column_values(frame, column) for column in names}
-        rows = len(next(iter(columns.values()), []))
-
-        def read(sentences: Sequence[Any]) -> Corpus:
-            return corpus_from_rows(sentences, wanted)
-
-        found = first_bad(rows, _problem(read, lambda part: [_cut(columns, part)]))
-        if found is None:
-            raise InputError(error.diagnostics) from None
-        raise at_place(found[1], f"{name}.iloc[{found[0]}]") from None
+        raise at_place(problem, row.format(int(str(problem.location).rpartition(":")[2]) - 1)) from None
 
 
 def _problem(

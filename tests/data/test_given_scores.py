@@ -210,19 +210,9 @@ def frame(kind: str, cell: Callable[[Any], Any]) -> Door:
             columns[name] = [cell(x) for x in values] if name in ("logits", "both") else values
         made = pytest.importorskip(kind)
         built = made.table(columns) if kind == "pyarrow" else made.DataFrame(columns)
-        return dcrfdsl.corpus_from_frame(_Arrow(built) if kind == "pyarrow" else built, spec())
+        return dcrfdsl.corpus_from_frame(built, spec())
 
     return door
-
-
-class _Arrow:
-    """An Arrow table by the names of its columns."""
-
-    def __init__(self, table: Any):
-        self.columns, self._table = table.column_names, table
-
-    def __getitem__(self, name: str) -> Any:
-        return self._table[name]
 
 
 DOORS: Mapping[str, Door] = {

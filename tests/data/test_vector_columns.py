@@ -105,21 +105,11 @@ def rows(kind: Any) -> list[dict[str, Any]]:
     return [{"pixels": kind([x for x, _ in s]), "letter": [y for _, y in s]} for s in SENTENCES]
 
 
-class Frame:
-    """As much of a data frame as is asked for."""
-
-    def __init__(self, columns: dict[str, Any]):
-        self.columns = columns
-
-    def __getitem__(self, name: str) -> Any:
-        return np.array(self.columns[name], object)
-
-
-def frame() -> Frame:
+def frame() -> Any:
     pixels = np.empty(len(NUMBERS), object)
     pixels[:] = [np.array(x) for x in NUMBERS]
     number = [n for n, sentence in enumerate(SENTENCES) for _ in sentence]
-    return Frame({"sentence": number, "pixels": pixels, "letter": LETTERS})
+    return pytest.importorskip("pandas").DataFrame({"sentence": number, "pixels": pixels, "letter": LETTERS})
 
 
 def by_hand() -> Corpus:

@@ -26,6 +26,7 @@ from ..column_blocks import Block, open_source
 from ..columns import NOTHING, Parsed, Wanted, absent_columns
 from ..corpus import Corpus, NumericColumn
 from ..records import Records
+from ..weighted_bags import mapped
 from . import format_interface as formats
 from .json_lines import STATUS_KEYS, refusal
 from .written_cells import at_each_token, values_of
@@ -217,21 +218,12 @@ def _values(table: Any, column: Column, names: Sequence[str] | None) -> list[Any
     """The values of a column as Python objects; class numbers as their names."""
     values: list[Any] = table.column(formats.header_name(column)).to_pylist()
     if column.type.name == "weighted_bag":
-        return [_mapped(value) for value in values]
+        return [mapped(value) for value in values]
     if column.type.of:
-        return [_mapped(value) if value else value for value in values]
+        return [mapped(value) if value else value for value in values]
     if names is None or column.type.name != "str":
         return values
     return [_named(value, names) for value in values]
-
-
-def _mapped(value: Any) -> Any:
-    """A map, which pyarrow gives as pairs, as a dict; lists of maps alike."""
-    if not isinstance(value, list):
-        return value
-    if all(isinstance(item, tuple) for item in value):
-        return dict(value)
-    return [_mapped(item) if isinstance(item, list) else item for item in value]
 
 
 def _named(value: Any, names: Sequence[str]) -> Any:
