@@ -131,6 +131,8 @@ def _text_hash(function: Callable[..., Any]) -> str:
     except (OSError, TypeError):
         return ""
     begin = _DEFINITION.search(text)
+    if begin is None and function.__name__ != "<lambda>":
+        return ""  # of functions without a file Python 3.13 takes the program of `python -c` for the text
     lines = [line.rstrip() for line in text[begin.start() if begin else 0 :].rstrip().split("\n")]
     return hashlib.sha256("\n".join(lines).encode("utf-8", "surrogatepass")).hexdigest()
 
