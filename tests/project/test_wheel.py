@@ -32,20 +32,20 @@ def call(*command: str | Path, cwd: Path) -> str:
     return run.stdout
 
 
+def built(kind: str, out: Path) -> Path:
+    call(sys.executable, "-m", "build", f"--{kind}", "--no-isolation", "--outdir", out, ROOT, cwd=out)
+    (made,) = (path for path in out.iterdir() if path.name.endswith((".whl", ".tar.gz")))
+    return made
+
+
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    out = tmp_path_factory.mktemp("dist")
-    call(sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", out, ROOT, cwd=out)
-    (made,) = out.glob("*.whl")
-    return made
+    return built("wheel", tmp_path_factory.mktemp("dist"))
 
 
 @pytest.fixture(scope="module")
 def archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    out = tmp_path_factory.mktemp("archive")
-    call(sys.executable, "-m", "build", "--sdist", "--no-isolation", "--outdir", out, ROOT, cwd=out)
-    (made,) = out.glob("*.tar.gz")
-    return made
+    return built("sdist", tmp_path_factory.mktemp("archive"))
 
 
 def contents(wheel: Path) -> dict[str, bytes]:
