@@ -22,6 +22,7 @@ PAGE = f"Numba {numba.__version__} cannot be used as it is: see docs/project/rel
 METHODS = {
     "numba.core.codegen:JITCodeLibrary": {
         "_finalize_dynamic_globals": "self", "_finalize_final_module": "self", "_optimize_final_module": "self",
+        "add_ir_module": "self, ir_module",
         "_optimize_functions": "self, ll_module", "_verify_declare_only_symbols": "self",
         "enable_object_caching": "self", "serialize_using_bitcode": "self",
     },

@@ -48,15 +48,17 @@ class _KernelLibrary(JITCodeLibrary):
     Python calls it is not, since it takes little time.
     """
 
+    def add_ir_module(self, module: Any) -> None:
+        for function in module.functions:
+            if function.name.startswith(WRAPPER) and not function.is_declaration:
+                function.attributes.add("optnone")
+                function.attributes.add("noinline")  # LLVM wants both
+        super().add_ir_module(module)
+
     def _optimize_functions(self, module: Any) -> None:
         module.data_layout = self._codegen._data_layout
         for function in module.functions:
-            if function.is_declaration:
-                continue
-            if function.name.startswith(WRAPPER):
-                function.add_function_attribute("optnone")
-                function.add_function_attribute("noinline")  # LLVM wants both
-            else:
+            if not function.is_declaration and not function.name.startswith(WRAPPER):
                 builder = self._pass_builder(1, is_vectorized=False)
                 self._run(builder.getFunctionPassManager(), function, builder)
 
