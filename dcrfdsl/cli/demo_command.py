@@ -71,7 +71,7 @@ def demo(
     talk()
     talk(drawn(spec))
     talk()
-    talk("The first run compiles the kernels (half a minute); later runs find them compiled.")
+    talk("The first run compiles the kernels (a quarter of a minute); later runs find them compiled.")
     # The chains come first: the joint model starts from their weights and needs a quarter fewer iterations. There is
     # one optimum, so the result is the same.
     title = "separate chains (the model without the cliques between chains)"

@@ -4,14 +4,15 @@
 
 In an empty folder, with an empty cache, each environment runs `new`, `check`, `train` and `eval` on the data that `new`
 brings, `tag`, `export`, and the exported programs; then once more what compiled kernels. Prints a table of seconds for
-each interpreter, and what the installed packages take on the disk. It needs a network, for pip. Not here: whether the
-answers are right, which tests of each command say.
+each interpreter, and what the installed packages take on the disk. It needs a network, for pip; the exported ES module
+runs where there is Node. Not here: whether the answers are right, which tests of each command say.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -27,6 +28,7 @@ COMMANDS = {
     "eval": "eval chunk.model linear_chain.test.txt",
     "tag": f"tag chunk.model {NAME}",
     "export": "export chunk.model -o chunker.py",
+    "export of a module": "export chunk.model -o chunker.mjs",
 }
 AGAIN = ("check", "train", "tag")  # with the kernels that the first ones compiled
 
@@ -85,10 +87,14 @@ def _seconds(command: Path, python: Path, run: object) -> Iterator[tuple[str, fl
     for name, line in COMMANDS.items():
         seconds, answers[name] = timed(command, *line.split())
         yield name, seconds
-    seconds, same = timed(python, "chunker.py", NAME)
-    if same != answers["tag"]:
-        sys.exit(f"the exported program does not tag as the model does:\n{same}\n{answers['tag']}")
-    yield "the exported program", seconds
+    for program, runner in (("chunker.py", python), ("chunker.mjs", shutil.which("node"))):
+        if runner is None:
+            print(f"    no Node runs {program}")
+            continue
+        seconds, same = timed(runner, program, NAME)
+        if same != answers["tag"]:
+            sys.exit(f"{program} does not tag as the model does:\n{same}\n{answers['tag']}")
+        yield f"the exported {program}", seconds
     for name in AGAIN:
         yield f"{name} again", timed(command, *COMMANDS[name].split())[0]
 
