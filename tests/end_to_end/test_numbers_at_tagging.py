@@ -90,7 +90,7 @@ def test_every_call_refuses_it(case: str, doors: Doors) -> None:
 @pytest.mark.parametrize("case", [case for case in CASES if case.split()[0] in ("size", "count")])
 def test_a_frame_refuses_it(case: str, doors: Doors) -> None:
     name, value = CASES[case]
-    frame = pandas.DataFrame(sentence(name, value)).assign(sentence=1)
+    frame = pandas.DataFrame(sentence(name, value), dtype=object).assign(sentence=1)
     with pytest.raises(InputError, match=WORDS):
         doors.estimator.predict(frame)
     with pytest.raises(DcrfError, match=WORDS):
