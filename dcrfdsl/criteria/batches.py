@@ -12,14 +12,10 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..foundation import Floats, Ints32, chosen_ranges
-from ..inference import (
-    BoundData,
-    Expectations,
-    MarginalInference,
-    Workers,
-)
+from ..inference import BoundData, Expectations, MarginalInference, Workers
 from ..kernels.optimization import collect_touched, copy_to_cells, firing_runs, list_touched
 from ..kernels.tables import Potentials, add_bias_gradient, base_tables, exponentiate_base
 from .criterion import Clamped
@@ -39,7 +35,7 @@ class _Batch(NamedTuple):
     parts: list[tuple[int, int]]  # for threads
     fires: Ints32  # features in the order of their cells; with the biases they say which weights are touched
     counted: Ints32  # indices into the touched weights
-    counts: Floats
+    counts: NDArray  # float32 if it holds them all, else float64
 
 
 class SentenceBatches:
@@ -49,6 +45,7 @@ class SentenceBatches:
     labelling: the known states, see `BoundData.labelling_off`; None where the method itself subtracts their counts.
     size: sequences of a batch.   clamped: the sentences with an unknown label.   factor [S]: how much each counts,
     which the methods already heed; None if all count once.   soft: the sentences whose labels have distributions.
+    cells: those of potentials that are no longer needed, overwritten.
     """
 
     def __init__(
@@ -64,10 +61,11 @@ class SentenceBatches:
         factor: Floats | None = None,
         fixed: Floats | None = None,
         soft: SoftLabels | None = None,
+        cells: Floats | None = None,
     ):
         self.data, self.method, self.workers = data, method, workers
         self.precision = precision
-        self._cell_of = data.cell_of_weight()
+        self._cell_of, self._reused = data.cell_of_weight(), cells
         self._partial = partial[:PARTS]
         self._partial.fill(0.0)
         self._expected = np.zeros((len(self._partial), len(data.hard)))
@@ -111,7 +109,7 @@ class SentenceBatches:
         for first, last in runs:
             fires = firing_runs(first, last, d.shapes, d.kinds, d.rows, seen)
             fires = fires[lengths[fires] > 0]
-            fires = fires[np.argsort(cell_of[num_bias + bindings.run_off[fires]], kind="stable")]
+            fires = fires[np.argsort(cell_of[num_bias + bindings.run_off[fires]], kind="stable")].astype(np.int32)
             touched = list_touched(num_bias, fires, bindings.run_off)
             counts = np.zeros(len(touched))
             if labelling is not None:
@@ -125,7 +123,11 @@ class SentenceBatches:
                 counts += self._soft.counts_of(first, last)[touched]
             counted = np.flatnonzero(counts).astype(np.int32)
             cuts = np.unique(np.linspace(first, last, len(self._partial) + 1).astype(int)).tolist()
-            batches.append(_Batch(first, last, list(itertools.pairwise(cuts)), fires, counted, counts[counted]))
+            kept: NDArray = counts[counted]
+            with np.errstate(over="ignore"):
+                narrow = kept.astype(np.float32)
+            kept = narrow if (narrow == kept).all() else kept
+            batches.append(_Batch(first, last, list(itertools.pairwise(cuts)), fires, counted, kept))
         return batches
 
     def _known_runs(self, first: int, last: int) -> list[tuple[int, int]]:
@@ -140,7 +142,7 @@ class SentenceBatches:
     def begin(self, weights: Floats) -> None:
         """Takes gradients at `weights` [W] from now on. The caller changes this array in place; see `moved`."""
         self._weights = weights
-        self._cells = self.data.potentials(weights).weights
+        self._cells = self.data.potentials(weights, self._reused).weights
 
     def gradient(self, number: int) -> tuple[float, Ints32, Floats]:
         """Value of a batch in nats without its penalty, the weights that it touches, and its gradient in these."""
@@ -159,8 +161,9 @@ class SentenceBatches:
         touched = self._touched(batch)
         gradient = np.empty(len(touched))
         score = collect_touched(
-            touched, self._cell_of, self._partial, batch.counted, batch.counts, self._weights, gradient
-        )
+            touched, self._cell_of, self._partial, batch.counted, batch.counts.astype(np.float64, copy=False),
+            self._weights, gradient,
+        )  # fmt: skip
         add_bias_gradient(d.bindings, self._expected.sum(axis=0), gradient)
         value = float(self._out.log_z[batch.first : batch.last].sum()) - score
         if self._fixed is not None:

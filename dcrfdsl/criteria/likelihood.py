@@ -183,7 +183,7 @@ class Likelihood(Criterion):
             method.remember()
         return SentenceBatches(
             data, method, penalty.precision, self.labelling, self.workers, partial, size, self.clamped,
-            self.factor, self.fixed, self.soft,
+            self.factor, self.fixed, self.soft, self._cells if size is None else None,
         )  # fmt: skip
 
     def scaling(self) -> LikelihoodScaling:

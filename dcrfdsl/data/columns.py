@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import count
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -81,7 +81,7 @@ class Parsed(NamedTuple):
 NOTHING = Parsed({}, np.empty(0, np.int64), np.empty(0, np.int64))  # a block without a token
 
 
-def interned(texts: Iterable[str], num_texts: int) -> InternedColumn:
+def interned(texts: Iterable[Any], num_texts: int) -> InternedColumn:
     """Numbers `texts` in order of first appearance."""
     code: defaultdict[str, int] = defaultdict(count().__next__)
     codes = np.fromiter(map(code.__getitem__, texts), np.int32, num_texts)

@@ -125,6 +125,9 @@ class CorpusAtoms:
             ((column, _),) = read
             # no feature where it is missing
             return _Number(np.nan_to_num(self.values.numbers(column, factor.component)))
+        if self.values.is_text(condition):  # a large part of all that is read: no tuples are made
+            source = self.values.source(condition)
+            return _One(source.codes, self._known(name, source.values), len(self.vocabularies[name]), test=False)
         source, values = self.values.evaluate(condition)
         match values:
             case Numbers(of=numbers):

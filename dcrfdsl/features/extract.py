@@ -189,7 +189,8 @@ class FeatureExtractor:
 
     def _extracted(self, values: CorpusValues) -> tuple[FeatureRows, ...]:
         atoms, texts = CorpusAtoms(values, self.vocabularies.by_name, learning=False), texts_of(values.corpus)
-        sets = zip(self.plans, self.alphabets, self._plain, strict=True)
+        every_plain = [None] * len(self.plans) if texts is None else self._plain
+        sets = zip(self.plans, self.alphabets, every_plain, strict=True)
 
         def rows(plan: FeatureSetPlan, alphabet: Alphabet, plain: PlainFeatures | None) -> FeatureRows:
             if plan.segment >= 0:

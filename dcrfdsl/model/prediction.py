@@ -81,8 +81,8 @@ class Prediction:
         >>> model.predict(corpus).texts("part")[4]
         'B-TOWN'
         """
-        names = self.states[label]
-        return [names[code] for code in self.codes[label].tolist()]
+        names: list[str] = np.array(self.states[label], object)[self.codes[label]].tolist()
+        return names
 
     def to_frame(self, kind: str | None = None) -> Any:
         """The labels as a data frame, each in a column `predicted_LABEL`, beside the columns that were labelled.

@@ -142,6 +142,7 @@ def _quasi_newton(
             np.reciprocal(metric, out=metric)
         if progress.reason:
             return progress.outcome()
+        del batches
     state.keep("descent", lambda: {"metric": metric})
     give_back_memory()  # of the batches
     descend(progress, settings.memory, metric, state)

@@ -44,6 +44,10 @@ class RunState:
         """Layer `name` has ended, and what it remembered is no longer needed."""
         self._layers.pop(name, None)
 
+    def close(self) -> None:
+        """All layers have ended: what they hold is free at once, though they hold this too."""
+        self._layers.clear()
+
     def below(self, name: str) -> RunState:
         """The layers below layer `name`, which begins now; an earlier one of this name has ended."""
         lower = RunState(self.take(name))

@@ -141,6 +141,7 @@ class Stage:
         watch = _Watch(self, objective, number, state, len(point))
         give_back_memory()  # of reading and assembling the data
         outcome = minimise_objective(objective, point, self.settings.optimizer, watch, state, self.settings.keep)
+        state.close()
         give_back_memory()  # of the optimizer
         outcome = watch.best_of(outcome)
         iterations, seconds = (0, 0.0) if self.earlier is None else (self.earlier.iteration, self.earlier.seconds)

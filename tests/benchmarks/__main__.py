@@ -19,6 +19,7 @@ import sys
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+import addresses
 import automata
 import candidates
 import clusters
@@ -73,6 +74,7 @@ BENCHMARKS: dict[str, Benchmark] = {
     "tagging": commands.tagging,
     "streams": streams.streaming,
     "latency": latency.latency,
+    "addresses": addresses.tagged_addresses,
     "loading": commands.loading,
     "start": commands.cold_start,
     "install": commands.installed_size,

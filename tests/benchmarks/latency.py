@@ -52,14 +52,15 @@ def latency() -> Iterator[Figure]:
         alone = _median(tagger.tag, features)
     tag, kernel = _median(model.tag, asked), _kernel_seconds(model, asked)
     yield Figure(
-        "tag, one sentence", tag, "s", "both: words and parts of speech to labels, features included", None, other,
+        "tag, one sentence", tag, "s", "both: words and parts of speech to labels, features included", at_most(2e-4),
+        other,
     )  # fmt: skip
     yield Figure(
         "tag, beside decoding alone", tag, "s", "ours as above; CRFsuite: the features at hand as lists of texts", None,
         alone,
     )  # fmt: skip
     work = f"the kernel itself takes {1e6 * kernel:.0f} µs of it"
-    yield Figure("tag, without its kernel", tag - kernel, "s", work, at_most(3e-4))
+    yield Figure("tag, without its kernel", tag - kernel, "s", work, at_most(2e-4))
     yield Figure("marginals, one sentence", _median(model.marginals, asked), "s", "all probabilities as dicts")
     three = _median(lambda one: model.nbest(one, 3, threads=1), asked)
     yield Figure("nbest, one sentence", three, "s", "the three best labellings")

@@ -109,7 +109,7 @@ def peak_memory() -> Iterator[Figure]:
         "peak memory of training", summary["peak_mb"], "MB",
         "ours: `dcrfdsl train` to convergence, the program included; CRFsuite: a Python process that extracts the same "
         "features by our extractor and trains with python-crfsuite",
-        at_most(400), other,
+        at_most(320), other,
     )  # fmt: skip
     printed = command(["check", template(CHUNKING), "--data", training_file()])
     match = re.search(r"about ([\d,]+) MB", printed)

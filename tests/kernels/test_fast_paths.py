@@ -14,6 +14,7 @@ from dcrfdsl.criteria.likelihood import Likelihood
 from dcrfdsl.criteria.penalties import Penalty
 from dcrfdsl.inference import METHODS, Binder, Decoded, Workers
 from dcrfdsl.inference.base import Expectations
+from dcrfdsl.inference.bound import chain_runs
 from dcrfdsl.kernels.sequences.expectations import score_labellings
 from dcrfdsl.semantics.settings.infer_settings import (
     AutoSettings,
@@ -106,9 +107,10 @@ class Problem:
         value, gradient = objective.value_and_gradient(weights)
         return value, gradient, objective.total_status
 
-    def answers(self, weights: np.ndarray, *, special: bool) -> dict:
-        """log Z, marginals, the best labelling and its score of every sentence."""
-        method, potentials = self.method(self.plain, special=special), self.plain.potentials(weights)
+    def answers(self, weights: np.ndarray, *, special: bool, constant: bool = False) -> dict:
+        """log Z, marginals, the best labelling and its score of every sentence.   constant: at a model's weights."""
+        method = self.method(self.plain, special=special)
+        potentials = self.plain.potentials_at(weights, (weights,) if constant else ())
         count = self.plain.num_sequences
         out = Expectations.empty(self.plain, marginals=True)
         method.expectations(potentials, 0, count, out, np.zeros(0), np.zeros(len(self.plain.hard)))
@@ -152,6 +154,24 @@ def test_a_chain_has_the_same_answers(problem: Problem, scale: float) -> None:
     special, plain = problem.answers(weights, special=True), problem.answers(weights, special=False)
     for name, values in plain.items():
         np.testing.assert_allclose(special[name], values, rtol=1e-10, atol=1e-12, err_msg=name)
+
+
+@pytest.mark.parametrize("scale", SCALES)
+def test_rows_of_a_models_weights_give_the_same_bits(
+    problem: Problem, scale: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    weights = problem.weights(scale)
+    lists = problem.answers(weights, special=True)
+    monkeypatch.setattr(chain_runs, "MANY", 0)
+    rows = problem.answers(weights, special=True, constant=True)
+    for name, values in lists.items():
+        np.testing.assert_array_equal(rows[name], values, err_msg=name)
+    chain = problem.method(problem.plain, special=True).chain.chain
+    kept = [tables for _, tables in chain._last.values() if tables is not None]
+    assert all(len(tables.row) == len(problem.plain.bindings.run_off) - 1 for tables in kept)
+    monkeypatch.setattr(chain_runs, "MOST_ROWS", -1)  # where they would be too large, lists are read
+    other = problem.weights(scale).copy()
+    np.testing.assert_array_equal(problem.answers(other, special=True, constant=True)["log Z"], lists["log Z"])
 
 
 def test_a_chain_is_done_by_its_kernel(problem: Problem) -> None:

@@ -20,7 +20,7 @@ import numpy as np
 from ...foundation import DcrfError, Ints, data_error
 from ...syntax import Column
 from ..column_blocks import Block
-from ..columns import Parsed, Wanted, absent_columns
+from ..columns import Parsed, Wanted, absent_columns, interned
 from ..corpus import BagColumn, Corpus, InternedColumn
 from ..number_cells import shown
 from . import format_interface as formats
@@ -160,11 +160,12 @@ def _tag_conll(chunk: formats.Chunk, predicted: formats.Predicted, remarks: form
     between = separator or ("\t" if b"\t" in text.split(b"\n", first + 1)[first] else " ")
     codes, cells = np.zeros(len(token_lines), np.int64), [""]
     for values in columns:
-        index = {value: number for number, value in enumerate(dict.fromkeys(values))}
-        text_number = np.fromiter(map(index.__getitem__, values), np.int64, len(token_lines))
-        ends = [between + text_of(value) for value in index]
-        used, codes = np.unique(codes * len(ends) + text_number, return_inverse=True)
-        cells = [cells[pair // len(ends)] + ends[pair % len(ends)] for pair in used.tolist()]
+        numbered = interned(values, len(token_lines))
+        before, ends = cells, [between + text_of(value) for value in numbered.values]
+        codes, cells = codes * len(ends) + numbered.codes, ends
+        if before != [""]:  # pairs of several columns
+            used, codes = np.unique(codes, return_inverse=True)
+            cells = [before[pair // len(ends)] + ends[pair % len(ends)] for pair in used.tolist()]
     encoded = [cell.encode() for cell in cells]
     cell_off = np.cumsum([0, *map(len, encoded)])
     joined, raw = np.frombuffer(b"".join(encoded), np.uint8), np.frombuffer(text, np.uint8)

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field
 from functools import partial
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
@@ -250,6 +250,13 @@ class CorpusValues:
         """Whether a condition is just the name of a numeric column."""
         column = self.spec.column(condition.name) if isinstance(condition, ex.Reference) else None
         return column is not None and column.type.name in NUMERIC
+
+    def is_text(self, condition: ex.Condition) -> TypeGuard[ex.Reference]:
+        """Whether a condition is just the name of a column with one text a token."""
+        column = self.spec.column(condition.name) if isinstance(condition, ex.Reference) else None
+        if column is None or column.type.name != "str":
+            return False
+        return isinstance(self.corpus.columns.get(column.name), InternedColumn)
 
     def evaluate(self, condition: ex.Condition) -> tuple[Source, Values]:
         """A condition that reads one place: its source, and its result on each of the source's values."""

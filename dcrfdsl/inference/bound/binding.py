@@ -315,7 +315,9 @@ class Binder:
         off = sentence_off.tolist()
         lengths = [end - start for start, end in itertools.pairwise(off)]
         joined = [(relations or {})[clique] for clique in self._relational]
-        keys = [(length, tuple(pairs.local(s, sentence_off) for pairs in joined)) for s, length in enumerate(lengths)]
+        keys: list[ShapeKey] = [(length, ()) for length in lengths]
+        if joined:
+            keys = [(length, tuple(of.local(s, sentence_off) for of in joined)) for s, length in enumerate(lengths)]
         bank, shape_of = self.kept.bank(keys)
         set_off = (0, *itertools.accumulate(len(set_rows.row_off) - 1 for set_rows in rows))
         return BoundData(

@@ -26,11 +26,13 @@ from ...graph import LAST, CliqueTemplate, ModelGraph, Pattern
 from ...kernels import chain as kernels
 from ...kernels.runtime import IMPOSSIBLE, OK, UNDERFLOW, aligned_zeros, block_registers, padded
 from ...kernels.sequences import ErrorSums
-from ...kernels.tables import Kinds, Potentials, Ragged
+from ...kernels.tables import Bindings, Kinds, Potentials, Ragged
 from .binding import BoundData
 
 NOTHING = np.zeros(0)
 LOG_FLOOR = math.log(kernels.FLOOR)  # of a table of moves in linear space
+MOST_ROWS = 2**25  # cells if each weight had a row: those of two weights or more have one, usually 64 MB then
+MANY = 2**12  # positions for which such rows are made: that takes as long as to read them
 LONGEST = 2**15  # positions; longer sequences take the general path, block by block
 USUAL, KEPT = 64, 2**10  # positions for which a workspace is made at least, and kept at most
 
@@ -95,13 +97,32 @@ class Chain:
             pair=squares[0].ravel(),
             pair_turned=squares[1].ravel(),
             pair_peak=peak,
-            unit=self._unit,
+            rows=self._unit,
+            row=np.zeros(0, np.int32),
+            multiple=NOTHING,
         )
+
+    def with_rows(self, potentials: Potentials, bindings: Bindings, *, linear: bool) -> kernels.ChainTables | None:
+        """As `tables`, with the weights of each feature as a row, or as a multiple of a row that is 1 in one state."""
+        tables = self.tables(potentials.log_base, linear=linear)
+        if tables is None or len(tables.row):
+            return tables
+        weights, counts = potentials.weights[bindings.num_bias :][: len(bindings.entry)], np.diff(bindings.run_off)
+        own, feature = counts > 1, np.repeat(np.arange(len(counts)), counts)
+        own[feature[~np.isfinite(weights)]] = True  # nothing can be multiplied with -inf, as of a hard constraint
+        alone, several = np.flatnonzero(~own[feature]), np.flatnonzero(own[feature])
+        row, multiple = np.where(own, self.states - 1 + np.cumsum(own), 0).astype(np.int32), own.astype(np.float64)
+        row[feature[alone]], multiple[feature[alone]] = bindings.entry[alone], weights[alone]
+        rows = aligned_zeros((self.states + int(own.sum())) * self.width)
+        rows[: len(tables.rows)] = tables.rows
+        rows[row[feature[several]] * np.int64(self.width) + bindings.entry[several]] = weights[several]
+        self._last[linear] = potentials.log_base, tables._replace(row=row, rows=rows, multiple=multiple)
+        return self._last[linear][1]
 
     @cached_property
     def _unit(self) -> Floats:
-        unit = aligned_zeros(self.width**2)
-        unit[: self.states * self.width : self.width + 1] = 1.0
+        unit = aligned_zeros(self.states * self.width)
+        unit[:: self.width + 1] = 1.0
         return unit
 
     def sums(self) -> kernels.ChainSums:
@@ -188,6 +209,14 @@ class ChainRuns:
         # the kernel reads weights by list or packed, not both
         self.fits = data.packing is None or bool(data.rows.packed.is_packed[chain.scored].all())
 
+    def _tables(self, potentials: Potentials, *, linear: bool) -> kernels.ChainTables | None:
+        """The tables; with rows of weights for much data at a model's weights, which never change."""
+        d, chain = self.data, self.chain
+        pays = d.rows.token_off[-1] >= MANY and len(d.bindings.entry) * chain.width <= MOST_ROWS
+        if pays and d.packing is None and any(kept is potentials for _, kept in list(d.kept.values())):
+            return chain.with_rows(potentials, d.bindings, linear=linear)
+        return chain.tables(potentials.log_base, linear=linear)
+
     def _workspace(self) -> kernels.ChainWorkspace:
         """The workspace of the calling thread. That for sentences of usual length outlives the data."""
         kept = self.chain.per_thread if self.longest <= KEPT else self._per_thread
@@ -203,7 +232,7 @@ class ChainRuns:
         marginals: Floats, gradient: Floats, expected: Floats, share: Floats = NOTHING,
     ) -> list[tuple[int, int]]:  # fmt: skip
         """As `ExactMethod.expectations`."""
-        d, tables = self.data, self.chain.tables(potentials.log_base, linear=True)
+        d, tables = self.data, self._tables(potentials, linear=True)
         if tables is None or not self.fits:
             return [(first, last)]
         sums = self.chain.sums()
@@ -276,7 +305,7 @@ class ChainRuns:
         self, potentials: Potentials, first: int, last: int, score: Floats, status: NDArray[np.int8], labelling: Ints32
     ) -> list[tuple[int, int]]:
         """As `SequenceMethod.decode`; `score` [S] gets the score of each labelling."""
-        d, tables = self.data, self.chain.tables(potentials.log_base, linear=False)
+        d, tables = self.data, self._tables(potentials, linear=False)
         if tables is None or not self.fits:
             return [(first, last)]
         kernels.chain_decode(

@@ -8,23 +8,25 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...foundation import Floats, Ints
+from ...foundation import Floats, Ints, Ints32
 from ..runtime import LANES, add, fma, inlined, load, repeat, store
 from ..tables import Bindings, Kinds, Packed, Problem, Rows
 
-READ = {  # what kernels for chains read
+READ: dict[Any, set[str]] = {  # what kernels for chains read
     Kinds: {"feature_set", "run_base", "fixed"},
     Bindings: {"run_off", "entry", "num_bias"},
     Rows: {"first_row", "row_off", "feature", "value", "token_off", "packed"},
     Packed: {"is_packed", "shift", "dense_start", "flat_start", "flat_bits", "dense_off", "dense", "flat_off", "flat"},
 }
 
+NOT_READ: dict[Any, dict[str, Any]] = {of: dict.fromkeys(set(of._fields) - read) for of, read in READ.items()}
+
 
 def read_by_chains(problem: Problem) -> Problem:
     """A data set without the arrays that kernels for chains do not read: each takes time to pass and to compile."""
 
     def only(part: Any) -> Any:
-        return part._replace(**dict.fromkeys(set(part._fields) - READ[type(part)]))
+        return part._replace(**NOT_READ[type(part)])
 
     _, kinds, bindings, rows = problem
     nothing: Any = None
@@ -44,7 +46,9 @@ class ChainTables(NamedTuple):
     pair: Floats  #      [width, width] flat; i → j, linear and divided by the maximum, or logarithms for decoding
     pair_turned: Floats  # the same, j → i
     pair_peak: float  #       logarithm of that maximum
-    unit: Floats  #      [states, width] flat; the identity matrix
+    rows: Floats  #      [.., width] flat; the identity matrix, then rows of weights
+    row: Ints32  #       [features of all cliques] the weights of a feature are this row of them …
+    multiple: Floats  #  [features of all cliques] … times this; [0]: only lists have the weights
 
 
 class ChainWorkspace(NamedTuple):
@@ -55,9 +59,21 @@ class ChainWorkspace(NamedTuple):
 
 
 @inlined
-def _add_plain(k, row, kinds, bindings, rows, weights, value, at):
-    """Adds the weights of the features of a feature row that is not packed to the scores at value[at]."""
-    valued = len(rows.value) > 0
+def _add_plain(k, row, chain, kinds, bindings, rows, weights, value, at):
+    """Adds the weights of the features of a feature row that is not packed to the scores at value[at].
+
+    In the same order, by rows or by lists: rows are all alike, so that no branch is mispredicted.
+    """
+    valued, width = len(rows.value) > 0, chain.width
+    if len(chain.row) > 0 and not valued:
+        for c in range(0, width, len(chain.registers) * LANES):
+            block_scores = load(chain.registers, value, at + c)
+            for i in range(rows.row_off[row], rows.row_off[row + 1]):
+                run = kinds.run_base[k] + rows.feature[i]
+                of_states = load(chain.registers, chain.rows, np.int64(chain.row[run]) * width + c)
+                block_scores = fma(repeat(chain.registers, chain.multiple, run), of_states, block_scores)
+            store(value, at + c, block_scores)
+        return
     for i in range(rows.row_off[row], rows.row_off[row + 1]):
         run = kinds.run_base[k] + rows.feature[i]
         x = rows.value[i] if valued else 1.0
@@ -93,7 +109,7 @@ def score_positions(s, length, chain, kinds, bindings, rows, weights, score):
         row = rows.first_row[kinds.feature_set[k], s]
         if not packed.is_packed[k]:
             for t in range(length):
-                _add_plain(k, row + t, kinds, bindings, rows, weights, score, t * width)
+                _add_plain(k, row + t, chain, kinds, bindings, rows, weights, score, t * width)
             continue
         row += packed.shift[k]
         start, single = packed.dense_start[k], packed.flat_start[k]
@@ -107,7 +123,7 @@ def score_positions(s, length, chain, kinds, bindings, rows, weights, score):
                     flat_entry = np.int64(packed.flat[q])
                     weight = repeat(registers, weights, single + (flat_entry >> bits))
                     block_scores = fma(
-                        weight, load(registers, chain.unit, (flat_entry & mask) * width + c), block_scores
+                        weight, load(registers, chain.rows, (flat_entry & mask) * width + c), block_scores
                     )
                 for q in range(packed.dense_off[row + t], packed.dense_off[row + t + 1]):
                     block_scores = add(block_scores, load(registers, weights, start + packed.dense[q] * width + c))

@@ -4,6 +4,7 @@ A rule travels as text, `optimal(nodes = 500)`, in stages, records and calls of 
 their defaults. Not here: which rule a stage has (`implied_settings`), decoding itself.
 """
 
+import functools
 import re
 
 from pydantic import ValidationError
@@ -112,6 +113,7 @@ def decoding_text(settings: MethodSettings) -> str:
     return f"{settings.method}({', '.join(inside)})" if inside else settings.method
 
 
+@functools.lru_cache(64)  # asked for with each sentence that a program tags
 def read_decoding(text: str) -> MethodSettings:
     """The settings of a rule from its text. Raises DcrfError where it is none."""
     match = _RULE.fullmatch(text)
