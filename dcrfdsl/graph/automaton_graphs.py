@@ -20,6 +20,7 @@ background and exceptions). Not here: the search for states (`automaton_states`)
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import replace
 from weakref import WeakKeyDictionary
@@ -33,9 +34,11 @@ from .automaton_states import (
     MOVE,
     OF_SEGMENTS,
     STATE,
+    Conditions,
     Moves,
     Placement,
     StateCodes,
+    is_condition,
     placements,
     search,
     window_of,
@@ -141,10 +144,12 @@ UNSHARED = 1.1  # with at most so many times the moves, each state is its own cl
 
 @dataclass(frozen=True, eq=False)
 class AutomatonGraph:
-    """S states and their moves. The log potential of a state or move is the sum of the shared cells that it reads.
+    """S states and their moves. The log potential of a state or move is the sum of the shared cells that it reads; the
+    cell after the last one is that of an impossible move.
 
-    labels [S, V]: the state of each variable; after those of the model come joint values of several variables of a
-    position and values of views, for cliques with features on these.   visible: how many variables the model has.
+    labels [S, V]: the state of each variable; after those of the model come codes that constraints read, then joint
+    values of several variables of a position and values of views, for cliques with features on these.   visible: how
+    many variables the model has.   observed: the feature set of each variable that is a code.
     scored, scored_variable, scored_label [n]: kinds of factors with features, the variable of each, and the label of it
     that stands for assignment 0.
     source_class [S]: the class of each state.   source, target [moves]: from a class to a state, ordered by target,
@@ -157,6 +162,7 @@ class AutomatonGraph:
     labels: Ints32
     cards: tuple[int, ...]
     visible: int
+    observed: tuple[int, ...]
     scored: tuple[int, ...]
     scored_variable: tuple[int, ...]
     scored_label: tuple[int, ...]
@@ -197,18 +203,18 @@ def automaton_graph(graph: ModelGraph, weighted: Ints) -> AutomatonGraph | None:
 
 
 def _automaton_graph(graph: ModelGraph, cells: Ints) -> AutomatonGraph | None:
-    places = placements(graph)
+    conditions = Conditions(graph)
+    places, hard = placements(conditions), conditions.hard
     if places is None:
         return None
-    base, hard = graph.shared.of_kinds, graph.shared.hard_cells()
     most = OF_SEGMENTS if of_lengths(graph.templates) else 1
-    found = search(places, window_of(graph), graph.cards, base, hard, most)
+    found = search(places, window_of(graph), conditions.cards, conditions.base, hard, most)
     if found is None or not len(found[1].states):
         return None
     codes, moves = found
-    weighted = np.zeros(graph.num_shared, np.bool_)
+    weighted = np.zeros(len(hard), np.bool_)
     weighted[cells] = True
-    (source, target, listed), source_group, target_group = _listed(codes, moves, places, weighted)
+    (source, target, listed), source_group, reached = _listed(codes, moves, places, weighted)
     pads = codes.pads(moves.states)
     forbidden = np.isneginf(hard)
 
@@ -217,12 +223,11 @@ def _automaton_graph(graph: ModelGraph, cells: Ints) -> AutomatonGraph | None:
         [.., most]: 0 comes first, without columns that tell nothing.
         """
         cells = _cells(codes, places, place, windows, pads)
-        first = int(np.argmax(forbidden))
+        first = min(int(np.argmax(forbidden)), graph.num_shared)
         told = np.sort(np.where(forbidden[cells], first, np.where(weighted[cells], cells, NO_CELL)), axis=0)
         rows: Ints = told[(told != NO_CELL).any(axis=1)].T
         return rows
 
-    grouped = np.flatnonzero(target_group >= 0)
     states = ListedStates(
         codes=moves.states,
         symbol=codes.digit(moves.states, 0),
@@ -231,12 +236,12 @@ def _automaton_graph(graph: ModelGraph, cells: Ints) -> AutomatonGraph | None:
         initial=moves.initial,
         first=telling(FIRST, moves.states, np.where(moves.initial, pads, -1)),
         group=source_group,
-        reached=np.stack([grouped, target_group[grouped]], axis=1),
+        reached=reached,
         source=source,
         target=target,
         cells=telling(MOVE, listed, pads[source]),
     )
-    return _as_graph(graph, codes, _in_order(codes, merged_states(states)), weighted)
+    return _as_graph(conditions, codes, _in_order(codes, merged_states(states)), weighted)
 
 
 def _in_order(codes: StateCodes, states: ListedStates) -> ListedStates:
@@ -257,7 +262,7 @@ def _in_order(codes: StateCodes, states: ListedStates) -> ListedStates:
     return _renumbered(replace(states, group=number[states.group], reached=reached), order, np.argsort(order))
 
 
-def _as_graph(graph: ModelGraph, codes: StateCodes, states: ListedStates, weighted: Mask) -> AutomatonGraph:
+def _as_graph(conditions: Conditions, codes: StateCodes, states: ListedStates, weighted: Mask) -> AutomatonGraph:
     of = classes_of(states)
     _, first = np.unique(of, return_index=True)
     chosen = np.isin(states.source, first)  # the moves of one state of each class
@@ -267,11 +272,12 @@ def _as_graph(graph: ModelGraph, codes: StateCodes, states: ListedStates, weight
     source, target = of[states.source[chosen]], states.target[chosen]
     order = np.lexsort((source, target))
     labels = codes.symbols[states.symbol]
-    rows = _ScoreRows(graph, labels)
+    rows = _ScoreRows(conditions, labels)
     return AutomatonGraph(
         labels=np.stack([*labels.T, *rows.joint], axis=1),
         cards=tuple(rows.cards),
-        visible=len(graph.cards),
+        visible=len(conditions.graph.cards),
+        observed=tuple(conditions.feature_set),
         scored=tuple(rows.place),
         scored_variable=tuple(row for row, _ in rows.place.values()),
         scored_label=tuple(label for _, label in rows.place.values()),
@@ -299,10 +305,11 @@ def _cells(codes: StateCodes, places: Sequence[Placement], place: str, windows: 
     return np.array(rows, np.int64).reshape(len(rows), len(windows))
 
 
-def _listed(
-    codes: StateCodes, moves: Moves, places: Sequence[Placement], weighted: Mask
-) -> tuple[tuple[Ints, Ints, Ints], Ints, Ints]:
-    """Source, target and code of the moves to list, by source, and the groups of states as sources and as targets."""
+_Listed = tuple[tuple[Ints, Ints, Ints], Ints, Ints]
+
+
+def _listed(codes: StateCodes, moves: Moves, places: Sequence[Placement], weighted: Mask) -> _Listed:
+    """Source, target and code of the moves to list, by source, the groups of states as sources, and `reached`."""
     count = len(moves.states)
     told = np.zeros(len(moves.codes), np.bool_)  # has a potential of its own
     pads = codes.pads(moves.states)[moves.source]
@@ -310,6 +317,40 @@ def _listed(
         if placement.place == MOVE:
             chosen = np.flatnonzero((pads == placement.pads) & ~told)
             told[chosen] = weighted[codes.cells(placement, moves.codes[chosen])]
+    by_overlap = _grouped_by_overlap(codes, moves, told)
+    if len(by_overlap[0][0]) <= np.count_nonzero(told) + count:
+        return by_overlap
+    by_targets = _grouped_by_targets(moves, told)
+    return min(by_overlap, by_targets, key=_sums)
+
+
+def _sums(listed: _Listed) -> int:
+    """The terms of the sums over moves and groups; states that are reached from the same groups share a sum."""
+    (source, _, _), _, reached = listed
+    sets = {}
+    off = np.flatnonzero(np.diff(reached[:, 0], prepend=-1, append=-1))
+    for first, end in itertools.pairwise(off.tolist()):
+        sets[reached[first:end, 1].tobytes()] = end - first
+    return len(source) + sum(sets.values())
+
+
+def _grouped_by_targets(moves: Moves, told: Mask) -> _Listed:
+    """As `_listed`: those that may be followed by the same states are a group, as they are where memories are alike."""
+    order = np.lexsort((moves.target, moves.source))
+    off = np.searchsorted(moves.source[order], np.arange(len(moves.states) + 1)).tolist()
+    target, number = moves.target[order], dict[bytes, int]()
+    group = np.array([number.setdefault(target[a:b].tobytes(), len(number)) for a, b in itertools.pairwise(off)])
+    keep, is_reached = told[order], np.zeros(len(moves.states), np.bool_)
+    is_reached[target[~keep]] = True
+    from_groups = np.flatnonzero(is_reached[target])
+    reached = np.unique(np.stack([target, group[moves.source[order]]], axis=1)[from_groups], axis=0)
+    kept = order[keep | ~is_reached[target]]
+    return (moves.source[kept], moves.target[kept], moves.codes[kept]), group, reached
+
+
+def _grouped_by_overlap(codes: StateCodes, moves: Moves, told: Mask) -> _Listed:
+    """As `_listed`: those that overlap with the same states are a group, of which moves may be forbidden."""
+    count, pads = len(moves.states), codes.pads(moves.states)
     # what a state shares with those that follow it, and with those before it
     keys, source_key = np.unique(moves.states % codes.radix ** (codes.window - 1), return_inverse=True)
     overlap = moves.states // codes.radix
@@ -320,18 +361,17 @@ def _listed(
     plain = possible - np.bincount(moves.target[told], minlength=count)
     grouped = plain > GROUP_COST + EXCEPTION_COST * (compatible - possible)
     # near the beginning, states are as later ones whose contexts were not seen, and can be merged with these
-    grouped |= (codes.pads(moves.states) > 0) & (plain > 0) & (plain == compatible)
+    grouped |= (pads > 0) & (plain > 0) & (plain == compatible)
     keep = told | ~grouped[moves.target]
     forbidden = _forbidden(codes, moves, np.flatnonzero(grouped & (compatible > possible)), source_key, target_key)
     every = zip((moves.source, moves.target, moves.codes), forbidden, strict=True)
     source, target, code = (np.concatenate([part[keep], more]) for part, more in every)
     order = np.lexsort((target, source))
     used, group = np.unique(target_key[grouped], return_inverse=True)
-    target_group = np.full(count, -1, np.int64)
-    target_group[grouped] = group
     number = np.full(len(keys), -1, np.int64)
     number[used] = np.arange(len(used))
-    return (source[order], target[order], code[order]), number[source_key], target_group
+    reached = np.stack([np.flatnonzero(grouped), group], axis=1)
+    return (source[order], target[order], code[order]), number[source_key], reached
 
 
 def _forbidden(
@@ -357,11 +397,12 @@ class _ScoreRows:
     for states at no end, which has no weight, then the classes of each length in turn.
     """
 
-    def __init__(self, graph: ModelGraph, labels: Ints32):
-        self.cards = list(graph.cards)
+    def __init__(self, conditions: Conditions, labels: Ints32):
+        graph, self.cards = conditions.graph, list(conditions.cards)
         self.joint: list[Ints32] = []  # of each further row, the label of each state [S]
         self.place: dict[int, tuple[int, int]] = {}  # by kind: its row, and where its assignments begin there
-        scored = [(number, kind) for number, kind in enumerate(graph.kinds) if kind.template.feature_set >= 0]
+        kinds = [(number, kind) for number, kind in enumerate(graph.kinds) if kind.template.feature_set >= 0]
+        scored = [(number, kind) for number, kind in kinds if not is_condition(kind.template)]
         rows = dict[tuple[tuple[int, ...], tuple[str | None, ...]], int]()
         rows |= {((variable,), (None,)): variable for variable in range(len(graph.cards))}
         for number, kind in scored:

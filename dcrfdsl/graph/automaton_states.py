@@ -7,14 +7,16 @@ position.
 
 A position takes one of n symbols: the joint values of its variables that no hard constraint on one position forbids. A
 search from the initial states on finds all states and moves. It knows hard zeros alone, so what it finds is all that is
-possible at any weights: of a label with a memory, only the pairs that some labelling reaches. Not here: which moves
-need a potential of their own (`automaton_graphs`), numbers.
+possible at any weights: of a label with a memory, only the pairs that some labelling reaches. Hard constraints between
+positions that read observations, such as a memory that changes after a comma, add a variable to each position: the code
+that the data has there (`Conditions`). Not here: which moves need a potential of their own (`automaton_graphs`), numbers.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import field, replace
 
 import numpy as np
 
@@ -42,17 +44,60 @@ class Placement:
     everywhere: bool = False
 
 
+def is_condition(template: CliqueTemplate) -> bool:
+    """Whether a template is a hard constraint that reads observations and is not of every single position."""
+    if template.coded is None or template.coded.dtype != np.bool_ or template.relational:
+        return False
+    return any(template.offsets) or template.position is not None
+
+
+@dataclass
+class Conditions:
+    """What hard constraints read of a position, as variables of it. Their states are codes; the data knows them.
+
+    cards [M]: of the model's variables, then of these.   feature_set: of each of these, where its codes are read.
+    variable: by template.   base [kinds, then templates], hard [shared cells, then more]: see `ModelGraph`; the tables
+    of the templates have the code as their last axis.   kind: by template, its number in `base`.
+    """
+
+    graph: ModelGraph
+    cards: tuple[int, ...] = field(init=False)
+    feature_set: list[int] = field(default_factory=list)
+    variable: dict[int, int] = field(default_factory=dict)
+    kind: dict[int, int] = field(default_factory=dict)
+    base: Ints = field(init=False)
+    hard: Floats = field(init=False)
+
+    def __post_init__(self) -> None:
+        known, cards = list[tuple[object, int]](), list(self.graph.cards)
+        base, hard = self.graph.shared.of_kinds.tolist(), [self.graph.shared.hard_cells()]
+        for number, template in enumerate(self.graph.templates):
+            if not is_condition(template):
+                continue
+            assert template.coded is not None
+            read = template.observed, len(template.coded)
+            if read not in known:
+                known.append(read)
+                cards.append(len(template.coded))
+                self.feature_set.append(template.feature_set)
+            self.variable[number], self.kind[number] = len(self.graph.cards) + known.index(read), len(base)
+            base.append(sum(map(len, hard)))
+            hard.append(np.where(np.moveaxis(template.coded, 0, -1), 0.0, -np.inf).ravel())
+        self.cards, self.base, self.hard = tuple(cards), np.array(base, np.int64), np.concatenate(hard)
+
+
 def window_of(graph: ModelGraph) -> int:
     """The positions that a state holds: as many as a factor spans, less one; at least one."""
     return max([1, *(t.span for t in graph.templates if not t.relational)])
 
 
-def placements(graph: ModelGraph) -> list[Placement] | None:
+def placements(conditions: Conditions) -> list[Placement] | None:
     """The places of all factors; None if some factor has none, or a variable is of the whole sequence.
 
-    Such factors join positions by data, have features or read observations without lying on one position, or lie at
-    positions that windows do not tell.
+    Such factors join positions by data, have features without lying on one position, or lie at positions that windows
+    do not tell.
     """
+    graph = conditions.graph
     if graph.of_sentence:
         return None
     window = window_of(graph)
@@ -62,16 +107,23 @@ def placements(graph: ModelGraph) -> list[Placement] | None:
             continue
         if not _is_regular(template, window):
             return None
-        out += _inside(graph, number, template, window)
+        inside = _inside(graph, number, template, window)
+        out += inside if number not in conditions.kind else (_reading(conditions, number, place) for place in inside)
         out += _beyond_the_end(graph, number, template, window)
     return out
+
+
+def _reading(conditions: Conditions, number: int, place: Placement) -> Placement:
+    """The place of a factor that reads a code at its anchor too."""
+    code = -max(conditions.graph.templates[number].offsets), conditions.variable[number]
+    return replace(place, kind=conditions.kind[number], sites=(*place.sites, code))
 
 
 def _is_regular(template: CliqueTemplate, window: int) -> bool:
     low, high = min(template.offsets), max(template.offsets)
     if template.relational or (template.position is not None and template.pad):
         return False
-    if template.feature_set >= 0:
+    if template.feature_set >= 0 and not is_condition(template):
         return low == high == 0 and not template.pad and template.position is None
     if template.position == LAST:
         return low == high == 0

@@ -110,6 +110,26 @@ AUTOMATA = {
         count=6,
         longest=15,
     ),
+    "a memory that words change": one(
+        "memory last in states(y) = y[-1] if word[-1] in {w1, w3} else last[-1] initially P\n"
+        "clique y: word\nclique y[-1], y with states = seen\nclique y, last\n",
+        "PQRS",
+    ),
+    "a memory that words change or forget": one(
+        "memory last in states(y) = y[-1] if word is w1 else last[-1] initially P\n"
+        "memory past = no if word[-1] is w2 else past[-1] or y[-1] is R\n"
+        "clique y: word\nclique y[-1], y\nclique y, last\nclique past: word\n",
+        "PQRS",
+    ),
+    "words that forbid moves": one(
+        "clique y: word\nclique y[-1], y with states = seen\nforbid y[-1] is P and y is R and word[1] is w1\n"
+        "forbid y[-2] is P and y is S and word is w2\n",
+        "PQRS",
+        spread=2,
+    ),
+    "words that forbid what follows": one(
+        "clique y: word\nclique y[-1], y\nforbid y is P and y[1] is R and word is w2\n", "PQR", spread=2
+    ),
     "two labels under a constraint": Case(
         TWO + "clique y: word\nclique z: word\nclique y[-1], y with states = seen\nclique z[-1], z\nclique y, z\n"
         "require y is not P or z is A\nrequire y is not Q or z is B\nforbid y is R and z is A\n",

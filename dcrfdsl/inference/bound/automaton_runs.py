@@ -44,6 +44,7 @@ class BoundAutomaton:
             np.array(graph.scored_variable, np.int64), graph.source, graph.target, graph.source_group,
             graph.reached, graph.source_class, graph.visible, np.array(graph.scored_label, np.int64),
             counts_ends=bool(graph.weighted[graph.first_cells].any() or graph.weighted[graph.last_cells].any()),
+            observed=np.array(graph.observed, np.int64),
         )  # fmt: skip
         return cls(graph, structure)
 
@@ -51,12 +52,12 @@ class BoundAutomaton:
         """Tables at the weights of `log_base`, and the same in linear space; None if they leave its range."""
         last = self._last.get("tables")
         if last is None or last[0] is not log_base:  # the shared tables of some weights are never written again
-            graph = self.graph
+            graph, cell = self.graph, np.append(log_base, -np.inf)
             tables = kernels.AutomatonTables(
-                log_base[graph.state_cells].sum(axis=0),
-                np.where(graph.initial, log_base[graph.first_cells].sum(axis=0), -np.inf),
-                log_base[graph.last_cells].sum(axis=0),
-                log_base[graph.move_cells].sum(axis=0),
+                cell[graph.state_cells].sum(axis=0),
+                np.where(graph.initial, cell[graph.first_cells].sum(axis=0), -np.inf),
+                cell[graph.last_cells].sum(axis=0),
+                cell[graph.move_cells].sum(axis=0),
             )
             last = self._last["tables"] = log_base, tables, kernels.linear_tables(self.structure, tables)
         return last[1:]

@@ -37,6 +37,11 @@ def fill_score_row(s, t, automaton, kinds, bindings, rows, weights, score, begin
     packed = rows.packed
     for c in range(0, automaton.width, LANES):
         store(score, begin + c, broadcast(ONE, 0.0))
+    for n in range(len(automaton.observed)):
+        v, row = automaton.visible + n, rows.first_row[automaton.observed[n], s] + t
+        at = begin + automaton.row_start[v]
+        score[at : at + automaton.cards[v]] = -np.inf
+        score[at + rows.feature[rows.row_off[row]]] = 0.0
     for n in range(len(automaton.scored)):
         k = automaton.scored[n]
         at, row = begin + automaton.scored_at[n], rows.first_row[kinds.feature_set[k], s] + t

@@ -19,7 +19,7 @@ NEAREST = 8  # states with as many transitions or somewhat less, among which the
 def automaton_of(
     labels: Ints, cards: Ints, scored: Ints, scored_variable: Ints, source: Ints, target: Ints,
     source_group: Ints, reached: Ints, source_class: Ints | None = None, visible: int | None = None,
-    scored_label: Ints | None = None, *, counts_ends: bool = True,
+    scored_label: Ints | None = None, *, counts_ends: bool = True, observed: Ints | None = None,
 ) -> Automaton:  # fmt: skip
     """The automaton with these states and transitions.
 
@@ -28,8 +28,8 @@ def automaton_of(
     stands for assignment 0 of the kind; without it label 0.   source, target [M]: transitions from a class to a
     state, by target, then by source, none twice.   source_group [classes]: -1 for none.   reached [n, 2]: (state,
     group), ascending: which states are reached from which groups.   source_class [S]: the class of each state; without
-    it each state is its own.   visible, counts_ends: see `Automaton`; without `visible` all are.   ValueError for
-    anything else.
+    it each state is its own.   visible, counts_ends, observed: see `Automaton`; without `visible` all are.
+    ValueError for anything else.
 
     Fast where states with the same labels and classes with the same group have neighbouring numbers.
     """
@@ -95,6 +95,7 @@ def automaton_of(
         width=int(padded.sum()),
         cards=cards,
         visible=len(cards) if visible is None else visible,
+        observed=np.zeros(0, np.int64) if observed is None else observed,
         row_start=row_start,
         parts=parts,
         part_at=parts * np.int32(lanes),

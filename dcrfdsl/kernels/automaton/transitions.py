@@ -50,6 +50,7 @@ class Automaton(NamedTuple):
     width: int  #              cells of a score row: the labels of all variables, each variable in whole registers
     cards: Ints  #             [V]    labels of each variable
     visible: int  #                   how many of the variables, the first ones, are part of marginals and labellings
+    observed: Ints  #          [n]    the feature sets of the variables after these, whose labels are codes in the data
     row_start: Ints  #         [V]    where a variable's labels lie in a score row
     parts: Ints32  #           [S, V] flat; cell of the score row that a state reads
     part_at: Ints32  #         [S, V] flat; where that cell's lanes lie in a row
