@@ -1,10 +1,10 @@
 """The automaton of a model: its states, the moves with a potential of their own, and the shared cells that both read.
 
-A move whose cells have no weight and are not forbidden has potential 1. Where that is so for most moves into a state,
-they are not listed: the state is then reached from all states that overlap with it (its group), and only the other
-moves are listed, those that are forbidden too. States that nothing tells apart are merged; those with the same moves
-out form a class, from which moves start, where that saves many: what is past and forgotten costs nothing. So the cost
-follows what was seen and what is possible.
+A possible move whose cells have no weight has potential 1. Where that is so for some moves into a state, they are not
+listed: the state is then reached from groups, each of all states that may be followed by the same ones, and only the
+other moves are listed. States that nothing tells apart are merged; those with the same moves out form a class, from
+which moves start, where that saves many: what is past and forgotten costs nothing. So the cost follows what was seen
+and what is possible.
 
 Merging: a state that holds several positions may be told from others only by what is forgotten without having had an
 effect. States with the same symbol at the newest position, the same potentials of their own and the same moves out are
@@ -137,21 +137,20 @@ def classes_of(states: ListedStates) -> Ints:
 
 
 NO_CELL = 0  # the shared cell of the constant 1
-GROUP_COST = 2  # a group costs a state as much as so many moves …
-EXCEPTION_COST = 4  # … and a forbidden move inside a group as much as so many others
+GROUP_COST = 2  # groups cost a state as much as so many moves
 UNSHARED = 1.1  # with at most so many times the moves, each state is its own class
 
 
 @dataclass(frozen=True, eq=False)
 class AutomatonGraph:
     """S states and their moves. The log potential of a state or move is the sum of the shared cells that it reads; the
-    cell after the last one is that of an impossible move.
+    cell after the last one is that of what is impossible.
 
     labels [S, V]: the state of each variable; after those of the model come codes that constraints read, then joint
     values of several variables of a position and values of views, for cliques with features on these.   visible: how
     many variables the model has.   observed: the feature set of each variable that is a code.
-    scored, scored_variable, scored_label [n]: kinds of factors with features, the variable of each, and the label of it
-    that stands for assignment 0.
+    scored, scored_variable, scored_label, at_first [n]: kinds of factors with features, the variable of each, the label
+    of it that stands for assignment 0, and whether they are of first positions alone.
     source_class [S]: the class of each state.   source, target [moves]: from a class to a state, ordered by target,
     then by source.   source_group [classes]: -1 for none.   reached [n, 2]: (state, group), ascending: the state is
     reached from all of the group.   state_cells, first_cells, last_cells [.., S], move_cells [.., moves]: shared cells,
@@ -166,6 +165,7 @@ class AutomatonGraph:
     scored: tuple[int, ...]
     scored_variable: tuple[int, ...]
     scored_label: tuple[int, ...]
+    at_first: tuple[bool, ...]
     source_class: Ints
     source: Ints
     target: Ints
@@ -204,27 +204,26 @@ def automaton_graph(graph: ModelGraph, weighted: Ints) -> AutomatonGraph | None:
 
 def _automaton_graph(graph: ModelGraph, cells: Ints) -> AutomatonGraph | None:
     conditions = Conditions(graph)
-    places, hard = placements(conditions), conditions.hard
+    places = placements(conditions)
     if places is None:
         return None
     most = OF_SEGMENTS if of_lengths(graph.templates) else 1
-    found = search(places, window_of(graph), conditions.cards, conditions.base, hard, most)
+    found = search(places, window_of(graph), conditions, most)
     if found is None or not len(found[1].states):
         return None
     codes, moves = found
-    weighted = np.zeros(len(hard), np.bool_)
+    weighted = np.zeros(len(conditions.hard), np.bool_)
     weighted[cells] = True
     (source, target, listed), source_group, reached = _listed(codes, moves, places, weighted)
     pads = codes.pads(moves.states)
-    forbidden = np.isneginf(hard)
 
     def telling(place: str, windows: Ints, pads: Ints) -> Ints:
         """The cells that can differ from 0 of each state or move, one for all that forbid, in ascending order,
         [.., most]: 0 comes first, without columns that tell nothing.
         """
         cells = _cells(codes, places, place, windows, pads)
-        first = min(int(np.argmax(forbidden)), graph.num_shared)
-        told = np.sort(np.where(forbidden[cells], first, np.where(weighted[cells], cells, NO_CELL)), axis=0)
+        weighing = np.where(weighted[cells], cells, NO_CELL)
+        told = np.sort(np.where(np.isneginf(conditions.hard[cells]), graph.num_shared, weighing), axis=0)
         rows: Ints = told[(told != NO_CELL).any(axis=1)].T
         return rows
 
@@ -281,6 +280,7 @@ def _as_graph(conditions: Conditions, codes: StateCodes, states: ListedStates, w
         scored=tuple(rows.place),
         scored_variable=tuple(row for row, _ in rows.place.values()),
         scored_label=tuple(label for _, label in rows.place.values()),
+        at_first=tuple(conditions.graph.kinds[number].template.position == 0 for number in rows.place),
         source_class=of,
         source=source[order],
         target=target[order],
@@ -305,88 +305,30 @@ def _cells(codes: StateCodes, places: Sequence[Placement], place: str, windows: 
     return np.array(rows, np.int64).reshape(len(rows), len(windows))
 
 
-_Listed = tuple[tuple[Ints, Ints, Ints], Ints, Ints]
+def _listed(
+    codes: StateCodes, moves: Moves, places: Sequence[Placement], weighted: Mask
+) -> tuple[tuple[Ints, Ints, Ints], Ints, Ints]:
+    """Source, target and code of the moves to list, by source, the group of each state as a source, and `reached`.
 
-
-def _listed(codes: StateCodes, moves: Moves, places: Sequence[Placement], weighted: Mask) -> _Listed:
-    """Source, target and code of the moves to list, by source, the groups of states as sources, and `reached`."""
-    count = len(moves.states)
-    told = np.zeros(len(moves.codes), np.bool_)  # has a potential of its own
-    pads = codes.pads(moves.states)[moves.source]
+    States that may be followed by the same ones are a group.
+    """
+    count, pads = len(moves.states), codes.pads(moves.states)
+    order = np.lexsort((moves.target, moves.source))
+    source, target, code = moves.source[order], moves.target[order], moves.codes[order]
+    told = np.zeros(len(code), np.bool_)  # has a potential of its own
     for placement in places:
         if placement.place == MOVE:
-            chosen = np.flatnonzero((pads == placement.pads) & ~told)
-            told[chosen] = weighted[codes.cells(placement, moves.codes[chosen])]
-    by_overlap = _grouped_by_overlap(codes, moves, told)
-    if len(by_overlap[0][0]) <= np.count_nonzero(told) + count:
-        return by_overlap
-    by_targets = _grouped_by_targets(moves, told)
-    return min(by_overlap, by_targets, key=_sums)
-
-
-def _sums(listed: _Listed) -> int:
-    """The terms of the sums over moves and groups; states that are reached from the same groups share a sum."""
-    (source, _, _), _, reached = listed
-    sets = {}
-    off = np.flatnonzero(np.diff(reached[:, 0], prepend=-1, append=-1))
-    for first, end in itertools.pairwise(off.tolist()):
-        sets[reached[first:end, 1].tobytes()] = end - first
-    return len(source) + sum(sets.values())
-
-
-def _grouped_by_targets(moves: Moves, told: Mask) -> _Listed:
-    """As `_listed`: those that may be followed by the same states are a group, as they are where memories are alike."""
-    order = np.lexsort((moves.target, moves.source))
-    off = np.searchsorted(moves.source[order], np.arange(len(moves.states) + 1)).tolist()
-    target, number = moves.target[order], dict[bytes, int]()
+            chosen = np.flatnonzero((pads[source] == placement.pads) & ~told)
+            told[chosen] = weighted[codes.cells(placement, code[chosen])]
+    off, number = np.searchsorted(source, np.arange(count + 1)).tolist(), dict[bytes, int]()
     group = np.array([number.setdefault(target[a:b].tobytes(), len(number)) for a, b in itertools.pairwise(off)])
-    keep, is_reached = told[order], np.zeros(len(moves.states), np.bool_)
-    is_reached[target[~keep]] = True
-    from_groups = np.flatnonzero(is_reached[target])
-    reached = np.unique(np.stack([target, group[moves.source[order]]], axis=1)[from_groups], axis=0)
-    kept = order[keep | ~is_reached[target]]
-    return (moves.source[kept], moves.target[kept], moves.codes[kept]), group, reached
-
-
-def _grouped_by_overlap(codes: StateCodes, moves: Moves, told: Mask) -> _Listed:
-    """As `_listed`: those that overlap with the same states are a group, of which moves may be forbidden."""
-    count, pads = len(moves.states), codes.pads(moves.states)
-    # what a state shares with those that follow it, and with those before it
-    keys, source_key = np.unique(moves.states % codes.radix ** (codes.window - 1), return_inverse=True)
-    overlap = moves.states // codes.radix
-    target_key = np.minimum(np.searchsorted(keys, overlap), len(keys) - 1)
-    reached = keys[target_key] == overlap
-    compatible = np.where(reached, np.bincount(source_key, minlength=len(keys))[target_key], 0)
-    possible = np.bincount(moves.target, minlength=count)
-    plain = possible - np.bincount(moves.target[told], minlength=count)
-    grouped = plain > GROUP_COST + EXCEPTION_COST * (compatible - possible)
+    plain, possible = np.bincount(target[~told], minlength=count), np.bincount(target, minlength=count)
     # near the beginning, states are as later ones whose contexts were not seen, and can be merged with these
-    grouped |= (pads > 0) & (plain > 0) & (plain == compatible)
-    keep = told | ~grouped[moves.target]
-    forbidden = _forbidden(codes, moves, np.flatnonzero(grouped & (compatible > possible)), source_key, target_key)
-    every = zip((moves.source, moves.target, moves.codes), forbidden, strict=True)
-    source, target, code = (np.concatenate([part[keep], more]) for part, more in every)
-    order = np.lexsort((target, source))
-    used, group = np.unique(target_key[grouped], return_inverse=True)
-    number = np.full(len(keys), -1, np.int64)
-    number[used] = np.arange(len(used))
-    reached = np.stack([np.flatnonzero(grouped), group], axis=1)
-    return (source[order], target[order], code[order]), number[source_key], reached
-
-
-def _forbidden(
-    codes: StateCodes, moves: Moves, targets: Ints, source_key: Ints, target_key: Ints
-) -> tuple[Ints, Ints, Ints]:
-    """Source, target and code of the moves into `targets` that overlap but are forbidden."""
-    first = np.searchsorted(moves.target, np.arange(len(moves.states) + 1))
-    parts = [(np.zeros(0, np.int64), np.zeros(0, np.int64))]
-    for target in targets.tolist():
-        every = np.flatnonzero(source_key == target_key[target])
-        sources = np.setdiff1d(every, moves.source[first[target] : first[target + 1]])
-        parts.append((sources, np.full(len(sources), target)))
-    source, target = (np.concatenate(part) for part in zip(*parts, strict=True))
-    newest = codes.digit(moves.states[target], 0)
-    return source, target, moves.states[source] * codes.radix + newest
+    grouped = (plain > GROUP_COST) | ((pads > 0) & (plain > 0) & (plain == possible))
+    reached = np.unique(np.stack([target, group[source]], axis=1)[grouped[target]], axis=0)
+    group = np.where(np.isin(group, reached[:, 1]), group, -1)
+    keep = told | ~grouped[target]
+    return (source[keep], target[keep], code[keep]), group, reached
 
 
 class _ScoreRows:

@@ -9,7 +9,8 @@ A position takes one of n symbols: the joint values of its variables that no har
 search from the initial states on finds all states and moves. It knows hard zeros alone, so what it finds is all that is
 possible at any weights: of a label with a memory, only the pairs that some labelling reaches. Hard constraints between
 positions that read observations, such as a memory that changes after a comma, add a variable to each position: the code
-that the data has there (`Conditions`). Not here: which moves need a potential of their own (`automaton_graphs`), numbers.
+that the data has there (`Conditions`). A variable of the sequence is one of each position that never changes. Not here:
+which moves need a potential of their own (`automaton_graphs`), numbers.
 """
 
 from __future__ import annotations
@@ -57,7 +58,8 @@ class Conditions:
 
     cards [M]: of the model's variables, then of these.   feature_set: of each of these, where its codes are read.
     variable: by template.   base [kinds, then templates], hard [shared cells, then more]: see `ModelGraph`; the tables
-    of the templates have the code as their last axis.   kind: by template, its number in `base`.
+    of the templates have the code as their last axis.   kind: by template, its number in `base`.   equal: by variable
+    of the sequence, the number of the table that lets it be what it was.
     """
 
     graph: ModelGraph
@@ -65,12 +67,13 @@ class Conditions:
     feature_set: list[int] = field(default_factory=list)
     variable: dict[int, int] = field(default_factory=dict)
     kind: dict[int, int] = field(default_factory=dict)
+    equal: dict[int, int] = field(default_factory=dict)
     base: Ints = field(init=False)
     hard: Floats = field(init=False)
 
     def __post_init__(self) -> None:
         known, cards = list[tuple[object, int]](), list(self.graph.cards)
-        base, hard = self.graph.shared.of_kinds.tolist(), [self.graph.shared.hard_cells()]
+        base, hard = self.graph.shared.of_kinds.tolist(), [self.graph.shared.hard_cells(), np.full(1, -np.inf)]
         for number, template in enumerate(self.graph.templates):
             if not is_condition(template):
                 continue
@@ -83,6 +86,10 @@ class Conditions:
             self.variable[number], self.kind[number] = len(self.graph.cards) + known.index(read), len(base)
             base.append(sum(map(len, hard)))
             hard.append(np.where(np.moveaxis(template.coded, 0, -1), 0.0, -np.inf).ravel())
+        for variable in sorted(self.graph.of_sentence):
+            self.equal[variable] = len(base)
+            base.append(sum(map(len, hard)))
+            hard.append(np.where(np.eye(cards[variable], dtype=np.bool_), 0.0, -np.inf).ravel())
         self.cards, self.base, self.hard = tuple(cards), np.array(base, np.int64), np.concatenate(hard)
 
 
@@ -92,16 +99,17 @@ def window_of(graph: ModelGraph) -> int:
 
 
 def placements(conditions: Conditions) -> list[Placement] | None:
-    """The places of all factors; None if some factor has none, or a variable is of the whole sequence.
+    """The places of all factors; None if some factor has none.
 
     Such factors join positions by data, have features without lying on one position, or lie at positions that windows
     do not tell.
     """
     graph = conditions.graph
-    if graph.of_sentence:
-        return None
     window = window_of(graph)
     out: list[Placement] = []
+    for variable, kind in conditions.equal.items():
+        sites = (-1, variable), (0, variable)
+        out += [Placement(kind, sites, STATE, pads) for pads in range(window - 1)] or [Placement(kind, sites, MOVE, 0)]
     for number, template in enumerate(graph.templates):
         if template.segments is not None:  # it has no factors
             continue
@@ -124,7 +132,7 @@ def _is_regular(template: CliqueTemplate, window: int) -> bool:
     if template.relational or (template.position is not None and template.pad):
         return False
     if template.feature_set >= 0 and not is_condition(template):
-        return low == high == 0 and not template.pad and template.position is None
+        return low == high == 0 and not template.pad and template.position in (None, 0)
     if template.position == LAST:
         return low == high == 0
     if template.position is not None:
@@ -193,12 +201,13 @@ AT_ONCE = 2**20  # moves
 class StateCodes:
     """Windows as numbers: digits in base n + 1, the oldest position first; digit n is a pad.
 
-    symbols [n + 1, M]: the state of each variable; those of the pad are never read.
-    base [kinds]: the shared cell where each kind's table begins.   cards [M].
+    symbols [n + 1, M]: the state of each variable; those of the pad are never read.   order [M]: the variables as their
+    values are counted, slowest first.   base [kinds]: the shared cell where each kind's table begins.   cards [M].
     """
 
     window: int
     symbols: Ints32
+    order: tuple[int, ...]
     base: Ints
     cards: tuple[int, ...]
 
@@ -251,16 +260,18 @@ class Moves:
 
 
 def search(
-    places: Sequence[Placement], window: int, cards: tuple[int, ...], base: Ints, hard: Floats, most: int = 1
+    places: Sequence[Placement], window: int, conditions: Conditions, most: int = 1
 ) -> tuple[StateCodes, Moves] | None:
     """All states that some labelling reaches and the moves between them; None if they are too many to be listed.
 
-    base [kinds], hard [shared cells]: see `ModelGraph`.   most: how many times the usual limits are allowed.
+    most: how many times the usual limits are allowed.
     """
-    symbols = _symbols(places, cards, base, hard)
+    cards, base, hard = conditions.cards, conditions.base, conditions.hard
+    order = tuple(sorted(range(len(cards)), key=lambda variable: variable not in conditions.equal))
+    symbols = _symbols(places, order, cards, base, hard)
     if symbols is None or len(symbols) ** window > most * MOST_CODES:
         return None
-    codes = StateCodes(window, symbols, base, cards)
+    codes = StateCodes(window, symbols, order, base, cards)
     allowed = _Allowed(codes, places, hard)
     n = codes.pad
     empty = sum(n * codes.radix**power for power in range(1, window))
@@ -287,16 +298,19 @@ def search(
     states = np.sort(np.concatenate(found))
     moves = np.concatenate([np.zeros(0, np.int64), *steps])
     source, target = np.searchsorted(states, moves // codes.radix), np.searchsorted(states, codes.after(moves))
-    order = np.lexsort((source, target))
-    return codes, Moves(states, np.isin(states, start), source[order], target[order], moves[order])
+    by_target = np.lexsort((source, target))
+    return codes, Moves(states, np.isin(states, start), source[by_target], target[by_target], moves[by_target])
 
 
-def _symbols(places: Sequence[Placement], cards: tuple[int, ...], base: Ints, hard: Floats) -> Ints32 | None:
+def _symbols(
+    places: Sequence[Placement], order: tuple[int, ...], cards: tuple[int, ...], base: Ints, hard: Floats
+) -> Ints32 | None:
     """The joint values that factors on one position allow, and a last row for the pad; None if they are too many."""
     if math.prod(cards) > MOST_TUPLES:
         return None
-    tuples = np.stack(np.unravel_index(np.arange(math.prod(cards)), cards), axis=-1).astype(np.int32)
-    each = StateCodes(1, tuples, base, cards)
+    values = np.unravel_index(np.arange(math.prod(cards)), [cards[variable] for variable in order])
+    tuples = np.stack([values[order.index(variable)] for variable in range(len(cards))], axis=-1).astype(np.int32)
+    each = StateCodes(1, tuples, order, base, cards)
     numbers = np.arange(len(tuples))
     for placement in places:
         if placement.everywhere:
@@ -318,11 +332,11 @@ class _Allowed:
     def by(self, codes: Ints, place: str, pads: int, last: int | None = None) -> Mask:
         """Whether factors at a place, in windows of so many pads, allow states or moves.
 
-        last: only factors whose last variable at the newest position has this number; by default all.
+        last: only factors whose last variable at the newest position has this number in `order`; by default all.
         """
         out = np.ones(len(codes), np.bool_)
         for placement in self._places:
-            if placement.place == place and placement.pads == pads and last in (None, _last_variable(placement)):
+            if placement.place == place and placement.pads == pads and last in (None, self._last_variable(placement)):
                 out &= self._finite[self._codes.cells(placement, codes)]
         return out
 
@@ -361,7 +375,7 @@ class _Allowed:
         """For each variable: the first symbol of each joint value of the variables up to it, and where the values
         begin that go on from each joint value of those before it.
         """
-        symbols = self._codes.symbols[:-1]  # in the order of their values
+        symbols = self._codes.symbols[:-1][:, self._codes.order]  # in the order of their values
         out, before = [], np.zeros(1, np.int64)
         for variable in range(symbols.shape[1]):
             changes = (symbols[1:, : variable + 1] != symbols[:-1, : variable + 1]).any(axis=1)
@@ -370,7 +384,6 @@ class _Allowed:
             before = first
         return out
 
-
-def _last_variable(placement: Placement) -> int:
-    """The highest variable that a factor reads at the newest position; it reads one there."""
-    return max(variable for slot, variable in placement.sites if slot == 0)
+    def _last_variable(self, placement: Placement) -> int:
+        """The place in `order` of the last variable that a factor reads at the newest position; it reads one there."""
+        return max(self._codes.order.index(variable) for slot, variable in placement.sites if slot == 0)

@@ -9,6 +9,7 @@ from sentence_cases import INTENTS, MODELS, STATES, Twin
 from dcrfdsl.criteria.criteria_table import CRITERIA
 from dcrfdsl.data import corpus_from_rows, encode_known_labels
 from dcrfdsl.foundation.errors.diagnostics import DcrfError
+from dcrfdsl.graph import model_cost
 from dcrfdsl.model import TrainedModel
 from dcrfdsl.semantics.resolve.resolution import load_text
 from dcrfdsl.semantics.settings.settings_reading import inference_settings, stage_settings
@@ -21,9 +22,12 @@ def log_sum(scores):
     return float(np.logaddexp.reduce(list(scores)))
 
 
+@pytest.mark.parametrize("automaton", [False, True])
 @pytest.mark.parametrize("large", [1.0, 300.0])
 @pytest.mark.parametrize("name", MODELS)
-def test_log_z_expected_counts_and_marginals_are_those_of_enumeration(name, large):
+def test_log_z_expected_counts_and_marginals_are_those_of_enumeration(name, large, automaton, monkeypatch):
+    monkeypatch.setattr(model_cost, "LEAST", 0.0)
+    monkeypatch.setattr(model_cost, "automaton_pays", lambda found, seconds: automaton)
     twin = Twin(name, large=large)
     log_z, gradient, marginals = twin.expectations()
     expected, token = np.zeros(len(gradient)), 0

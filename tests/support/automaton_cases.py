@@ -19,6 +19,7 @@ from dcrfdsl.training.untrained_model import assemble
 
 Floats = NDArray[np.float64]
 ONE = "data conll(word, y)\nlabel y\n"
+WHOLE = "data conll(word, y, z)\nlabel y\nlabel z for sentence\nclique z: bias, word\n"
 TWO = "data conll(word, y, z)\nlabel y\nlabel z\n"
 
 
@@ -40,6 +41,14 @@ def walks(states: str, second: str = "", count: int = 30, longest: int = 12, spr
 
 def one(text: str, states: str = "PQRSTUV", **how: int) -> Case:
     return Case(ONE + text, walks(states, **how))
+
+
+def spoken(text: str, states: str = "PQRST", **how: int) -> Case:
+    """With a label of the sentence, which tells how many of its words are the most frequent one."""
+    return Case(
+        WHOLE + text,
+        [[(w, y, "ABC"[sum(word == "w1" for word, _ in rows) % 3]) for w, y in rows] for rows in walks(states, **how)],
+    )
 
 
 AUTOMATA = {
@@ -129,6 +138,19 @@ AUTOMATA = {
     ),
     "words that forbid what follows": one(
         "clique y: word\nclique y[-1], y\nforbid y is P and y[1] is R and word is w2\n", "PQR", spread=2
+    ),
+    "a label of the sentence": spoken(
+        "clique y: word\nclique y[-1], y with states = seen\nclique y, z with states = seen\n"
+    ),
+    "a label of the sentence and moves": spoken(
+        "view k = A if z is A else B\nclique y: word\nclique y[-1], y, z with states = seen\nclique k, y: bias, word\n",
+        "PQRS",
+    ),
+    "a label of the sentence, second order": spoken(
+        "clique y: word\nclique y[-2], y[-1], y with states = seen\nclique y[-1], z\n"
+        "forbid y is P and y[-1] is Q and z is B and word is w2\n",
+        "PQR",
+        spread=2,
     ),
     "two labels under a constraint": Case(
         TWO + "clique y: word\nclique z: word\nclique y[-1], y with states = seen\nclique z[-1], z\nclique y, z\n"

@@ -45,6 +45,7 @@ class BoundAutomaton:
             graph.reached, graph.source_class, graph.visible, np.array(graph.scored_label, np.int64),
             counts_ends=bool(graph.weighted[graph.first_cells].any() or graph.weighted[graph.last_cells].any()),
             observed=np.array(graph.observed, np.int64),
+            at_first=np.array(graph.at_first, np.bool_),
         )  # fmt: skip
         return cls(graph, structure)
 

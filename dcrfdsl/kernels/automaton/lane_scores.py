@@ -43,6 +43,8 @@ def fill_score_row(s, t, automaton, kinds, bindings, rows, weights, score, begin
         score[at : at + automaton.cards[v]] = -np.inf
         score[at + rows.feature[rows.row_off[row]]] = 0.0
     for n in range(len(automaton.scored)):
+        if t > 0 and automaton.at_first[n]:
+            continue
         k = automaton.scored[n]
         at, row = begin + automaton.scored_at[n], rows.first_row[kinds.feature_set[k], s] + t
         if packed.is_packed[k]:
@@ -72,7 +74,7 @@ def scatter_score_row(s, t, automaton, problem, marginal, begin, gradient):
     packed, valued = rows.packed, len(rows.value) > 0
     for n in range(len(automaton.scored)):
         k = automaton.scored[n]
-        if kinds.fixed[k]:
+        if kinds.fixed[k] or (t > 0 and automaton.at_first[n]):
             continue
         at, row = begin + automaton.scored_at[n], rows.first_row[kinds.feature_set[k], s] + t
         if not packed.is_packed[k]:

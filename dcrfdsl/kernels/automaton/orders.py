@@ -20,6 +20,7 @@ def automaton_of(
     labels: Ints, cards: Ints, scored: Ints, scored_variable: Ints, source: Ints, target: Ints,
     source_group: Ints, reached: Ints, source_class: Ints | None = None, visible: int | None = None,
     scored_label: Ints | None = None, *, counts_ends: bool = True, observed: Ints | None = None,
+    at_first: Mask | None = None,
 ) -> Automaton:  # fmt: skip
     """The automaton with these states and transitions.
 
@@ -28,7 +29,7 @@ def automaton_of(
     stands for assignment 0 of the kind; without it label 0.   source, target [M]: transitions from a class to a
     state, by target, then by source, none twice.   source_group [classes]: -1 for none.   reached [n, 2]: (state,
     group), ascending: which states are reached from which groups.   source_class [S]: the class of each state; without
-    it each state is its own.   visible, counts_ends, observed: see `Automaton`; without `visible` all are.
+    it each state is its own.   visible, counts_ends, observed, at_first: see `Automaton`; without `visible` all are.
     ValueError for anything else.
 
     Fast where states with the same labels and classes with the same group have neighbouring numbers.
@@ -103,6 +104,7 @@ def automaton_of(
         combination_parts=(several * lanes).astype(np.int32).ravel(),
         scored=np.asarray(scored, np.int64),
         scored_at=row_start[np.asarray(scored_variable, np.int64)] + (0 if scored_label is None else scored_label),
+        at_first=np.zeros(len(scored), np.bool_) if at_first is None else at_first,
         classes=classes,
         counts_ends=counts_ends,
         is_split=classes != states or bool((class_of != own).any()),

@@ -59,6 +59,7 @@ class Automaton(NamedTuple):
     combination_parts: Ints32  # [combinations, V] flat; where the cells' lanes lie; empty with one variable
     scored: Ints  #            [n]    kinds of one-variable factors with features
     scored_at: Ints  #         [n]    where their variable lies in a score row
+    at_first: Mask  #          [n]    whether they are of first positions alone
     classes: int
     counts_ends: bool  #              whether states at first and last positions are counted
     is_split: bool  #                 whether a class is not the state of the same number
