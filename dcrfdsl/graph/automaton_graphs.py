@@ -27,7 +27,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from ..foundation import Ints, Ints32, Mask, dataclass
+from ..foundation import Ints, Ints32, Mask, cached_property, dataclass
 from .automaton_states import (
     FIRST,
     LAST_STATE,
@@ -187,6 +187,12 @@ class AutomatonGraph:
         """The listed moves."""
         return len(self.source)
 
+    @cached_property
+    def terms(self) -> int:
+        """The listed moves and the groups of sums; states that are reached from the same groups share a sum."""
+        ends = np.flatnonzero(np.diff(self.reached[:, 0], prepend=-1, append=-1)).tolist()
+        return self.moves + sum(map(len, {tuple(self.reached[a:b, 1].tolist()) for a, b in itertools.pairwise(ends)}))
+
 
 _FOUND = WeakKeyDictionary[ModelGraph, tuple[Ints, AutomatonGraph | None]]()  # of each graph at its last weights
 
@@ -276,7 +282,7 @@ def _as_graph(conditions: Conditions, codes: StateCodes, states: ListedStates, w
         labels=np.stack([*labels.T, *rows.joint], axis=1),
         cards=tuple(rows.cards),
         visible=len(conditions.graph.cards),
-        observed=tuple(conditions.feature_set),
+        observed=conditions.feature_set,
         scored=tuple(rows.place),
         scored_variable=tuple(row for row, _ in rows.place.values()),
         scored_label=tuple(label for _, label in rows.place.values()),

@@ -47,9 +47,8 @@ class Placement:
 
 def is_condition(template: CliqueTemplate) -> bool:
     """Whether a template is a hard constraint that reads observations and is not of every single position."""
-    if template.coded is None or template.coded.dtype != np.bool_ or template.relational:
-        return False
-    return any(template.offsets) or template.position is not None
+    is_hard = template.coded is not None and template.coded.dtype == np.bool_ and bool(template.observed)
+    return is_hard and not template.relational and (any(template.offsets) or template.position is not None)
 
 
 @dataclass
@@ -57,40 +56,36 @@ class Conditions:
     """What hard constraints read of a position, as variables of it. Their states are codes; the data knows them.
 
     cards [M]: of the model's variables, then of these.   feature_set: of each of these, where its codes are read.
-    variable: by template.   base [kinds, then templates], hard [shared cells, then more]: see `ModelGraph`; the tables
-    of the templates have the code as their last axis.   kind: by template, its number in `base`.   equal: by variable
-    of the sequence, the number of the table that lets it be what it was.
+    base [kinds, ..], hard [shared cells, one that forbids, ..]: as of `ModelGraph`, then of more tables.   read: by
+    template, its table, whose last axis is the code, and the variable of that.   equal: by variable of the sequence,
+    the table that lets it be what it was.
     """
 
     graph: ModelGraph
     cards: tuple[int, ...] = field(init=False)
-    feature_set: list[int] = field(default_factory=list)
-    variable: dict[int, int] = field(default_factory=dict)
-    kind: dict[int, int] = field(default_factory=dict)
+    feature_set: tuple[int, ...] = field(init=False)
+    read: dict[int, tuple[int, int]] = field(default_factory=dict)
     equal: dict[int, int] = field(default_factory=dict)
     base: Ints = field(init=False)
     hard: Floats = field(init=False)
 
     def __post_init__(self) -> None:
-        known, cards = list[tuple[object, int]](), list(self.graph.cards)
-        base, hard = self.graph.shared.of_kinds.tolist(), [self.graph.shared.hard_cells(), np.full(1, -np.inf)]
-        for number, template in enumerate(self.graph.templates):
-            if not is_condition(template):
-                continue
-            assert template.coded is not None
-            read = template.observed, len(template.coded)
-            if read not in known:
-                known.append(read)
-                cards.append(len(template.coded))
-                self.feature_set.append(template.feature_set)
-            self.variable[number], self.kind[number] = len(self.graph.cards) + known.index(read), len(base)
-            base.append(sum(map(len, hard)))
-            hard.append(np.where(np.moveaxis(template.coded, 0, -1), 0.0, -np.inf).ravel())
-        for variable in sorted(self.graph.of_sentence):
-            self.equal[variable] = len(base)
-            base.append(sum(map(len, hard)))
-            hard.append(np.where(np.eye(cards[variable], dtype=np.bool_), 0.0, -np.inf).ravel())
-        self.cards, self.base, self.hard = tuple(cards), np.array(base, np.int64), np.concatenate(hard)
+        graph, first, tables = self.graph, dict[object, CliqueTemplate](), [np.zeros(1, np.bool_)]
+        for number, template in enumerate(graph.templates):
+            if is_condition(template) and template.coded is not None:
+                first.setdefault(template.observed, template)  # those that read the same have the same codes
+                variable = len(graph.cards) + list(first).index(template.observed)
+                self.read[number] = len(graph.kinds) + len(tables) - 1, variable
+                tables.append(np.moveaxis(template.coded, 0, -1).astype(np.bool_))
+        self.cards = (*graph.cards, *(template.num_codes for template in first.values()))
+        self.feature_set = tuple(template.feature_set for template in first.values())
+        for variable in sorted(graph.of_sentence):
+            self.equal[variable] = len(graph.kinds) + len(tables) - 1
+            tables.append(np.eye(graph.cards[variable], dtype=np.bool_))
+        more = np.where(np.concatenate([table.ravel() for table in tables]), 0.0, -np.inf)
+        self.hard = np.concatenate([graph.shared.hard_cells(), more])
+        begins = graph.num_shared + np.cumsum([table.size for table in tables])[:-1]
+        self.base = np.concatenate([graph.shared.of_kinds, begins])
 
 
 def window_of(graph: ModelGraph) -> int:
@@ -115,16 +110,13 @@ def placements(conditions: Conditions) -> list[Placement] | None:
             continue
         if not _is_regular(template, window):
             return None
-        inside = _inside(graph, number, template, window)
-        out += inside if number not in conditions.kind else (_reading(conditions, number, place) for place in inside)
+        inside = list(_inside(graph, number, template, window))
+        if number in conditions.read:  # at its anchor
+            kind, variable = conditions.read[number]
+            inside = [replace(one, kind=kind, sites=(*one.sites, (-max(template.offsets), variable))) for one in inside]
+        out += inside
         out += _beyond_the_end(graph, number, template, window)
     return out
-
-
-def _reading(conditions: Conditions, number: int, place: Placement) -> Placement:
-    """The place of a factor that reads a code at its anchor too."""
-    code = -max(conditions.graph.templates[number].offsets), conditions.variable[number]
-    return replace(place, kind=conditions.kind[number], sites=(*place.sites, code))
 
 
 def _is_regular(template: CliqueTemplate, window: int) -> bool:
@@ -266,13 +258,12 @@ def search(
 
     most: how many times the usual limits are allowed.
     """
-    cards, base, hard = conditions.cards, conditions.base, conditions.hard
-    order = tuple(sorted(range(len(cards)), key=lambda variable: variable not in conditions.equal))
-    symbols = _symbols(places, order, cards, base, hard)
+    order = tuple(sorted(range(len(conditions.cards)), key=lambda variable: variable not in conditions.equal))
+    symbols = _symbols(places, order, conditions)
     if symbols is None or len(symbols) ** window > most * MOST_CODES:
         return None
-    codes = StateCodes(window, symbols, order, base, cards)
-    allowed = _Allowed(codes, places, hard)
+    codes = StateCodes(window, symbols, order, conditions.base, conditions.cards)
+    allowed = _Allowed(codes, places, conditions.hard)
     n = codes.pad
     empty = sum(n * codes.radix**power for power in range(1, window))
     start = empty + np.arange(n, dtype=np.int64)
@@ -302,19 +293,18 @@ def search(
     return codes, Moves(states, np.isin(states, start), source[by_target], target[by_target], moves[by_target])
 
 
-def _symbols(
-    places: Sequence[Placement], order: tuple[int, ...], cards: tuple[int, ...], base: Ints, hard: Floats
-) -> Ints32 | None:
+def _symbols(places: Sequence[Placement], order: tuple[int, ...], conditions: Conditions) -> Ints32 | None:
     """The joint values that factors on one position allow, and a last row for the pad; None if they are too many."""
+    cards = conditions.cards
     if math.prod(cards) > MOST_TUPLES:
         return None
     values = np.unravel_index(np.arange(math.prod(cards)), [cards[variable] for variable in order])
     tuples = np.stack([values[order.index(variable)] for variable in range(len(cards))], axis=-1).astype(np.int32)
-    each = StateCodes(1, tuples, order, base, cards)
+    each = StateCodes(1, tuples, order, conditions.base, cards)
     numbers = np.arange(len(tuples))
     for placement in places:
         if placement.everywhere:
-            numbers = numbers[np.isfinite(hard[each.cells(placement, numbers)])]
+            numbers = numbers[np.isfinite(conditions.hard[each.cells(placement, numbers)])]
     return np.concatenate([tuples[numbers], np.zeros((1, len(cards)), np.int32)])
 
 

@@ -267,7 +267,9 @@ def joined_costs(graph: ModelGraph, sentence_off: Offsets, relations: Mapping[in
 
 
 STATE_SECONDS = 1e-9  # a state: its scores, and reading and writing it five times
-MOVE_SECONDS = 3.5e-10  # a listed move; both are a little more than measured where caches and lanes are full
+MOVE_SECONDS = (
+    3.5e-10  # a listed move, or a group; both are a little more than measured where caches and lanes are full
+)
 CHAIN_SECONDS = 3e-10  # an entry of the table of a chain …
 CHAIN_DECODING_SECONDS = 1e-10  # … and the same in decoding, where an automaton takes as long as for a pass
 LEAST = 1e-6  # seconds of the other form below which no automaton is looked for
@@ -275,7 +277,7 @@ LEAST = 1e-6  # seconds of the other form below which no automaton is looked for
 
 def automaton_seconds(found: AutomatonGraph) -> float:
     """Rough time of a position."""
-    return STATE_SECONDS * found.states + MOVE_SECONDS * found.moves
+    return STATE_SECONDS * found.states + MOVE_SECONDS * found.terms
 
 
 def other_seconds(graph: ModelGraph, *, chain: bool) -> float:

@@ -168,5 +168,5 @@ def test_a_chain_decodes_where_that_is_faster(monkeypatch: pytest.MonkeyPatch) -
 
 @pytest.mark.parametrize(("labels", "moves", "by_table"), [(100, 5000, True), (60, 1800, True), (121, 500, False)])
 def test_how_much_must_be_seen_for_a_chain_to_decode(labels: int, moves: int, by_table: bool) -> None:
-    found, graph = SimpleNamespace(states=labels, moves=moves), SimpleNamespace(cards=(labels,))
+    found, graph = SimpleNamespace(states=labels, terms=moves), SimpleNamespace(cards=(labels,))
     assert model_cost.chain_decodes(found, graph) == by_table  # type: ignore[arg-type]

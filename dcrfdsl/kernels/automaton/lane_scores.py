@@ -38,9 +38,8 @@ def fill_score_row(s, t, automaton, kinds, bindings, rows, weights, score, begin
     for c in range(0, automaton.width, LANES):
         store(score, begin + c, broadcast(ONE, 0.0))
     for n in range(len(automaton.observed)):
-        v, row = automaton.visible + n, rows.first_row[automaton.observed[n], s] + t
-        at = begin + automaton.row_start[v]
-        score[at : at + automaton.cards[v]] = -np.inf
+        at, row = begin + automaton.row_start[automaton.visible + n], rows.first_row[automaton.observed[n], s] + t
+        score[at : at + automaton.cards[automaton.visible + n]] = -np.inf
         score[at + rows.feature[rows.row_off[row]]] = 0.0
     for n in range(len(automaton.scored)):
         if t > 0 and automaton.at_first[n]:
