@@ -76,13 +76,13 @@ class Conditions:
                 first.setdefault(template.observed, template)  # those that read the same have the same codes
                 variable = len(graph.cards) + list(first).index(template.observed)
                 self.read[number] = len(graph.kinds) + len(tables) - 1, variable
-                tables.append(np.moveaxis(template.coded, 0, -1).astype(np.bool_))
+                tables.append(np.moveaxis(template.coded, 0, -1).astype(np.bool_).ravel())
         self.cards = (*graph.cards, *(template.num_codes for template in first.values()))
         self.feature_set = tuple(template.feature_set for template in first.values())
         for variable in sorted(graph.of_sentence):
             self.equal[variable] = len(graph.kinds) + len(tables) - 1
-            tables.append(np.eye(graph.cards[variable], dtype=np.bool_))
-        more = np.where(np.concatenate([table.ravel() for table in tables]), 0.0, -np.inf)
+            tables.append(np.eye(graph.cards[variable], dtype=np.bool_).ravel())
+        more = np.where(np.concatenate(tables), 0.0, -np.inf)
         self.hard = np.concatenate([graph.shared.hard_cells(), more])
         begins = graph.num_shared + np.cumsum([table.size for table in tables])[:-1]
         self.base = np.concatenate([graph.shared.of_kinds, begins])

@@ -57,6 +57,8 @@ BENCHMARKS: dict[str, Benchmark] = {
     "second_order45": automata.second_order45,
     "second_order_tags": automata.second_order_tags,
     "memory29": automata.memory29,
+    "memory_commas": automata.memory_commas,
+    "sentence121": automata.sentence121,
     "dictionary": candidates.tag_dictionary,
     "partly": candidates.partly_known,
     "pruned": pruned.pruned_passes,

@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import statistics
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 from figures import Figure, Target, times_faster
@@ -46,6 +46,18 @@ memory last in states(part) = part[-1] if part[-1] is not O else last[-1] initia
 clique part: bias, word[-1..1]
 clique part[-1], part
 clique part, last
+infer exact
+train likelihood: prior = gaussian(variance = 5)
+"""
+COMMAS = MEMORY.replace("if part[-1] is not O", "if word[-1] has /,$/")
+INTENTS = """
+data conll(word, slot, intent)
+label slot
+label intent for sentence
+clique slot: bias, word, word[-1], word[1]
+clique slot[-1], slot with states = seen
+clique intent: bias, word
+clique intent, slot with states = seen
 infer exact
 train likelihood: prior = gaussian(variance = 5)
 """
@@ -113,12 +125,33 @@ def addresses(sentences: int, parts: int = 28, seed: int = 0) -> Sentences:
     return out
 
 
-def covering(sentences: Sentences) -> Sentences:
+def with_commas(sentences: Sentences, share: float = 0.15, seed: int = 0) -> Sentences:
+    """The sentences with a comma after some words: half of them have none."""
+    draw = np.random.default_rng(seed)
+    return [
+        [(f"{word}," if commas and draw.random() < share else word, part) for word, part in sentence]
+        for sentence in sentences
+        for commas in (draw.random() < 0.5,)
+    ]
+
+
+def requests(slots: int, seen: int, intents: int, sentences: int, seed: int = 0) -> list[list[tuple[str, str, str]]]:
+    """Walks as those of `moves`, of which each intent has a few labels most of the time."""
+    draw = np.random.default_rng(seed)
+    usual = [frozenset(f"L{y:03}" for y in draw.choice(slots, size=25, replace=False)) for _ in range(intents)]
+    out = []
+    for walk in moves(slots, seen, sentences, seed=seed):
+        fits = np.array([sum(label in labels for _, label in walk) for labels in usual]) + draw.random(intents)
+        out.append([(word, label, f"I{fits.argmax():02}") for word, label in walk])
+    return out
+
+
+def covering(sentences: Sequence[Sequence[tuple[str, ...]]]) -> list[Sequence[tuple[str, ...]]]:
     """Some of the sentences, long ones first, with all labels."""
     seen: set[str] = set()
     out = []
     for sentence in sorted(sentences, key=len, reverse=True):
-        labels = {label for _, label in sentence}
+        labels = {row[1] for row in sentence}
         if not labels <= seen:
             out.append(sentence)
             seen |= labels
@@ -151,7 +184,7 @@ def median_seconds(tasks: list[Callable[[], object]]) -> list[float]:
     return [statistics.median(seconds) for seconds in taken]
 
 
-def _bound(source: str, sentences: Sentences) -> Corpus:
+def _bound(source: str, sentences: Sequence[Sequence[tuple[str, ...]]]) -> Corpus:
     return corpus_from_rows(sentences, resolved_of(source).require().data)
 
 
@@ -161,7 +194,7 @@ def _pass(found: Likelihood) -> Callable[[], object]:
 
 
 def _beside(
-    name: str, source: str, sentences: Sentences, target: Target, other: str | None = None, *,
+    name: str, source: str, sentences: Sequence[Sequence[tuple[str, ...]]], target: Target, other: str | None = None, *,
     in_part: bool = False, crfsuite: Target | None = None,
 ) -> Iterator[Figure]:  # fmt: skip
     """A pass by the automaton beside the dense twin, or beside the dense pass of the template `other`; and beside
@@ -222,3 +255,15 @@ def second_order_tags() -> Iterator[Figure]:
 def memory29() -> Iterator[Figure]:
     """A memory over 29 parts of 1,500 short addresses: a pass beside its dense twin."""
     yield from _beside("memory of 29 states", MEMORY, addresses(100 if SMOKE else 1500), times_faster(5))
+
+
+def memory_commas() -> Iterator[Figure]:
+    """A memory over 29 parts that changes after commas, 1,500 short addresses: a pass beside its dense twin."""
+    corpus = with_commas(addresses(100 if SMOKE else 1500))
+    yield from _beside("memory that commas change", COMMAS, corpus, times_faster(5))
+
+
+def sentence121() -> Iterator[Figure]:
+    """121 slots and 22 intents, one a sentence, as in ATIS: a pass beside its dense twin."""
+    corpus = requests(121, 500, 22, 100 if SMOKE else 4978)
+    yield from _beside("121 slots, 22 intents", INTENTS, corpus, times_faster(3))

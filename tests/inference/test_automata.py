@@ -4,20 +4,23 @@ same bits from any number of threads.
 
 from __future__ import annotations
 
+import itertools
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from automaton_cases import AUTOMATA, BoundCase, one
 
+from dcrfdsl.data import corpus_from_rows
 from dcrfdsl.data.labels import encode_known_labels
 from dcrfdsl.foundation.errors.diagnostics import DcrfError
-from dcrfdsl.graph import model_cost
+from dcrfdsl.graph import assignment_states, model_cost
 from dcrfdsl.graph.automaton_graphs import automaton_graph
-from dcrfdsl.inference import Decoded, Expectations
+from dcrfdsl.inference import Binder, Decoded, Expectations
 from dcrfdsl.inference.methods import exact_method
 from dcrfdsl.inference.methods.exact_method import ExactMethod
 from dcrfdsl.inference.methods.method_table import METHODS
+from dcrfdsl.kernels.tables import add_bias_gradient
 from dcrfdsl.semantics import ExactSettings
 from dcrfdsl.semantics.resolve.resolution import load_text
 from dcrfdsl.training.pipeline import fit
@@ -170,3 +173,51 @@ def test_a_chain_decodes_where_that_is_faster(monkeypatch: pytest.MonkeyPatch) -
 def test_how_much_must_be_seen_for_a_chain_to_decode(labels: int, moves: int, by_table: bool) -> None:
     found, graph = SimpleNamespace(states=labels, terms=moves), SimpleNamespace(cards=(labels,))
     assert model_cost.chain_decodes(found, graph) == by_table  # type: ignore[arg-type]
+
+
+def test_a_memory_that_words_change_is_that_of_enumeration() -> None:
+    source = (
+        "data conll(word, y)\nlabel y in {P, Q, R}\n"
+        "memory last in states(y) = y[-1] if word[-1] is c else last[-1] initially P\n"
+        "clique y as words: word\nclique y[-1], y as moves\nclique y, last as ties\n"
+    )
+    draw, spec = np.random.default_rng(3), load_text(source).require()
+    texts = [[str(word) for word in draw.choice(list("abc"), n)] for n in (1, 2, 3, 4, 4, 4)]
+    corpus = corpus_from_rows([[(word, str(draw.choice(list("PQR")))) for word in words] for words in texts], spec.data)
+    problem = assemble(spec, corpus, {}, {})
+    parameters, _ = problem.learn_parameters()
+    weights, graph = draw.normal(size=parameters.num_weights), problem.graph
+    states = [problem.states[name] for name in graph.variables]
+    named = {}
+    for weight, clique, feature, assignment in parameters.walk():
+        template = graph.templates[clique]
+        text = "" if feature < 0 else problem.extractor.describe(template.feature_set, feature)
+        named[template.name, text, assignment_states(template, assignment, states)] = weight
+    data = Binder(graph, parameters, programs=True).bind(problem.rows, corpus.sentence_off, {})
+    method, out = ExactMethod(data, ExactSettings()), Expectations.empty(data, marginals=True)
+    assert method.automaton is not None
+    gradient, expected = np.zeros(data.num_weights), np.zeros(len(data.hard))
+    method.expectations(data.potentials(weights), 0, len(texts), out, gradient, expected)
+    add_bias_gradient(data.bindings, expected, gradient)
+    counts, chances, token = np.zeros(len(weights)), data.by_variable(out.marginals)[0], 0
+    for s, words in enumerate(texts):
+        every = list(itertools.product("PQR", repeat=len(words)))
+        found = np.zeros((len(every), len(weights)))
+        for row, labels in zip(found, every, strict=True):
+            last = "P"
+            for t, (word, label) in enumerate(zip(words, labels, strict=True)):
+                if t and words[t - 1] == "c":
+                    last = labels[t - 1]
+                read = [("words", f"word={word}", (label,)), ("ties", "", (label, last))]
+                read += [("moves", "", (labels[t - 1], label))] if t else []
+                for key in read:
+                    row[[named[key]] if key in named else []] += 1
+        scores = found @ weights
+        assert out.log_z[s] == pytest.approx(np.logaddexp.reduce(scores), rel=1e-12)
+        share = np.exp(scores - np.logaddexp.reduce(scores))
+        counts += share @ found
+        for t in range(len(words)):
+            for k, state in enumerate("PQR"):
+                assert chances[token, k] == pytest.approx(share @ [one[t] == state for one in every], abs=1e-12)
+            token += 1
+    np.testing.assert_allclose(gradient, counts, atol=1e-10)
