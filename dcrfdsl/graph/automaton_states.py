@@ -76,7 +76,8 @@ class Conditions:
                 first.setdefault(template.observed, template)  # those that read the same have the same codes
                 variable = len(graph.cards) + list(first).index(template.observed)
                 self.read[number] = len(graph.kinds) + len(tables) - 1, variable
-                tables.append(np.moveaxis(template.coded, 0, -1).astype(np.bool_).ravel())
+                table = template.coded[np.ix_(range(template.num_codes), *template.seen_states)]
+                tables.append(np.moveaxis(table, 0, -1).astype(np.bool_).ravel())
         self.cards = (*graph.cards, *(template.num_codes for template in first.values()))
         self.feature_set = tuple(template.feature_set for template in first.values())
         for variable in sorted(graph.of_sentence):
