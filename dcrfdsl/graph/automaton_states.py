@@ -76,7 +76,7 @@ class Conditions:
                 first.setdefault(template.observed, template)  # those that read the same have the same codes
                 variable = len(graph.cards) + list(first).index(template.observed)
                 self.read[number] = len(graph.kinds) + len(tables) - 1, variable
-                table = template.coded[np.ix_(range(template.num_codes), *template.seen_states)]
+                table = template.coded[np.ix_(np.arange(template.num_codes), *template.seen_states)]
                 tables.append(np.moveaxis(table, 0, -1).astype(np.bool_).ravel())
         self.cards = (*graph.cards, *(template.num_codes for template in first.values()))
         self.feature_set = tuple(template.feature_set for template in first.values())
