@@ -11,8 +11,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..foundation import Floats, Ints, dataclass
+from ..foundation import Floats, Ints, Ints32, dataclass
 from ..graph import CliqueTemplate, instances_of, known_assignments, weighing_templates
+from ..inference import Workers, even_runs
+from ..kernels.sequences import add_known, known_scores
 from .training_problem import TrainingProblem
 
 
@@ -21,7 +23,7 @@ class SequenceCounts:
     """A sparse table, sequences by columns. off: [S+1].   column, count: [n]; a column is once in each sequence."""
 
     off: Ints
-    column: Ints
+    column: Ints32
     count: Floats
     num_columns: int
 
@@ -30,25 +32,26 @@ class SequenceCounts:
         """The sequence of each count, [n]."""
         return np.repeat(np.arange(len(self.off) - 1), np.diff(self.off))
 
-    def times(self, columns: Floats) -> Floats:
+    def times(self, columns: Floats, workers: Workers) -> Floats:
         """Σ_k count_k columns[k] of each sequence, [S]."""
-        return _sums(self.sequence, self.count * columns[self.column], len(self.off) - 1)
+        out = np.empty(len(self.off) - 1)
+        of = self.off, self.column, self.count, columns, out
+        workers.map(lambda first, last: known_scores(np.arange(first, last), *of), even_runs(len(out)))
+        return out
 
     def total(self, share: Floats) -> Floats:
         """Σ_s share[s] count_s, [columns]."""
-        return _sums(self.column, self.count * share[self.sequence], self.num_columns)
+        out = np.zeros(self.num_columns)
+        add_known(self.off, self.column, self.count, share, out)
+        return out
 
     @classmethod
     def summed(cls, sequence: Ints, column: Ints, count: Floats, size: tuple[int, int]) -> SequenceCounts:
         """Sums counts that come in any order, [n] each.   size: the numbers of sequences and columns."""
         keys, which = np.unique(sequence * size[1] + column, return_inverse=True)
         off = np.searchsorted(keys, np.arange(size[0] + 1) * size[1])
-        return cls(off, keys % size[1], _sums(which, count, len(keys)), size[1])
-
-
-def _sums(place: Ints, values: Floats, size: int) -> Floats:
-    """Σ of the values at each place, [size]."""
-    return np.bincount(place, values, size).astype(np.float64, copy=False)
+        counts = np.bincount(which, count, len(keys)).astype(np.float64, copy=False)
+        return cls(off, (keys % size[1]).astype(np.int32), counts, size[1])
 
 
 class _Instances(NamedTuple):

@@ -92,6 +92,7 @@ class SegmentValues(CorpusValues):
         start, length = self.candidates
         codes, texts = np.full(len(start), NONE, np.int32), list[str]()
         values, tokens = column.values, column.codes.astype(np.int64)
+        names = np.array(values, np.object_)
         text = tokens.copy()  # of each token, the number of the text of `size` values that begins there
         for size in range(1, self.limit + 1):
             if size > 1:
@@ -99,9 +100,9 @@ class SegmentValues(CorpusValues):
                 text = np.unique(text, return_inverse=True)[1]
             chosen = np.flatnonzero((length == size) & (start >= 0))
             _, earliest, which = np.unique(text[start[chosen]], return_index=True, return_inverse=True)
-            codes[chosen] = len(texts) + which
-            for first in start[chosen[earliest]].tolist():
-                texts.append(" ".join([values[code] for code in column.codes[first : first + size].tolist()]))
+            codes[chosen], first = len(texts) + which, start[chosen[earliest]]
+            parts = [names[column.codes[first + place]].tolist() for place in range(size)]
+            texts += map(" ".join, zip(*parts, strict=True))
         return Source(codes, texts)
 
     def each(self, column: InternedColumn, offset: int) -> Source:

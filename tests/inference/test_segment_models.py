@@ -9,10 +9,14 @@ import pytest
 from segment_cases import CASES, Twin, segments
 
 from dcrfdsl.criteria.criteria_table import CRITERIA
+from dcrfdsl.criteria.run_sums import GradientAccumulator
 from dcrfdsl.data import corpus_from_rows, encode_known_labels
 from dcrfdsl.foundation.errors.diagnostics import DcrfError
+from dcrfdsl.inference.base import Expectations
+from dcrfdsl.inference.methods.exact_method import AutomatonMethod
 from dcrfdsl.model import TrainedModel
 from dcrfdsl.semantics.resolve.resolution import load_text
+from dcrfdsl.semantics.settings.infer_settings import ExactSettings
 from dcrfdsl.semantics.settings.settings_reading import stage_settings
 from dcrfdsl.training import fit
 
@@ -161,3 +165,19 @@ def test_samples_have_no_more_probability_than_their_labellings():
     numbers = {labels: n for n, (labels, _, _) in enumerate(every)}
     counts = np.bincount([numbers[tuple(twin.states[k] for k in row)] for row in drawn], minlength=len(every))
     assert np.allclose(counts / 2000, share, atol=0.05)
+
+
+@pytest.mark.parametrize("name", ["bio together", "runs", "bioes"])
+def test_the_features_of_all_lengths_are_read_from_one_list(name):
+    """A list for each token has the same features as the rows of each length: sums agree to the last bit but two."""
+    problem = Twin(CASES[name]).training_problem()
+    found = []
+    for data in (problem.bind_plain(programs=False), problem.bind(programs=False)):
+        method = AutomatonMethod(data, ExactSettings())
+        out, sums = Expectations.empty(data), GradientAccumulator(data, problem.workers)
+        found.append((sums.expectations(method, data.potentials(problem.weights), out), out.log_z))
+        lists = method.automaton.structure.listed_off
+        assert len(lists) == (0 if data.packing is None else problem.sentence_off[-1] + 1)
+    assert lists[-1] > 0
+    for rows, listed in zip(*found, strict=True):
+        np.testing.assert_allclose(listed, rows, rtol=1e-13, atol=1e-13)

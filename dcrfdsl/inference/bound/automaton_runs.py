@@ -20,6 +20,7 @@ from ...kernels.runtime import IMPOSSIBLE, LANES, OK, UNDERFLOW, aligned_zeros
 from ...kernels.tables import Potentials, Ragged
 from .binding import BoundData
 from .chain_runs import chain_of
+from .packing import valued_sets
 
 NOTHING = np.zeros(0)
 LONGEST = 2**15  # positions; longer sequences are left to others
@@ -125,7 +126,7 @@ class AutomatonRuns:
     def __init__(self, data: BoundData, automaton: BoundAutomaton):
         self.data, self.automaton = data, automaton
         longest = int(np.diff(data.rows.token_off).max(initial=0))
-        structure = automaton.structure
+        self.structure = structure = _with_lists(automaton.structure, data)
         # cells of a workspace for a position
         self._position = len(structure.registers) * LANES * (structure.width + structure.states + structure.groups)
         self.longest = min(LONGEST, MOST_CELLS // self._position, longest)
@@ -151,7 +152,7 @@ class AutomatonRuns:
             return [(first, last)]
         sums = kernels.sums_of_automaton(self.automaton.structure)
         kernels.automaton_expectations(
-            first, last, self.automaton.structure, linear, d.problem, potentials.weights,
+            first, last, self.structure, linear, d.problem, potentials.weights,
             kernels.AutomatonTotals(gradient, sums), log_z, status, Ragged(marginals, d.marginal_off),
             self._workspace(), share,
         )  # fmt: skip
@@ -164,7 +165,7 @@ class AutomatonRuns:
         marginals: Floats, gradient: Floats, expected: Floats, share: Floats = NOTHING,
     ) -> list[tuple[int, int]]:  # fmt: skip
         """As `expectations`, in log space: slower, and no sequence leaves its range."""
-        d, structure = self.data, self.automaton.structure
+        d, structure = self.data, self.structure
         longest = int(np.diff(d.rows.token_off[first : last + 1]).max(initial=0))
         sums = kernels.sums_of_automaton(structure)
         kernels.automaton_log_expectations(
@@ -183,8 +184,25 @@ class AutomatonRuns:
         """As `SequenceMethod.decode`; `score` [S] gets the score of each labelling."""
         d, (tables, _) = self.data, self.automaton.tables(potentials.log_base)
         kernels.automaton_decode(
-            first, last, self.automaton.structure, tables, d.problem, potentials.weights, score,
+            first, last, self.structure, tables, d.problem, potentials.weights, score,
             d.ragged(labelling), self._workspace(),
         )  # fmt: skip
         status[first:last] = np.where(np.isneginf(score[first:last]), IMPOSSIBLE, OK)
         return chosen_ranges(np.isnan(score[first:last]), first)
+
+
+def _with_lists(structure: kernels.Automaton, data: BoundData) -> kernels.Automaton:
+    """The automaton with one list for each token in the place of rows of several kinds, for data of repeated passes.
+
+    Kinds that are packed, of first positions alone, with values or with fixed weights keep their rows.
+    """
+    kinds, rows, scored, at, at_first = data.kinds, data.rows, structure.scored, structure.scored_at, structure.at_first
+    if data.packing is None or structure.width > np.iinfo(np.int16).max or data.num_cells > np.iinfo(np.int32).max:
+        return structure
+    valued = valued_sets(rows, data.set_off)[kinds.feature_set[scored]]
+    kept = rows.packed.is_packed[scored] | at_first | valued | kinds.fixed[scored]
+    if np.count_nonzero(~kept) < 2:
+        return structure
+    off, cell, place = kernels.list_rows(scored[~kept], at[~kept], kinds, data.bindings, rows)
+    others = structure._replace(scored=scored[kept], scored_at=at[kept], at_first=at_first[kept])
+    return others._replace(listed_off=off, listed_cell=cell, listed_at=place)

@@ -205,12 +205,15 @@ def _silent(kinds: Kinds, rows: Rows, set_off: Sequence[int]) -> Mask:
     return silent
 
 
+def valued_sets(rows: Rows, set_off: Sequence[int]) -> Mask:
+    """Which feature sets have values other than 1, [sets]."""
+    ranges = itertools.pairwise(rows.row_off[np.array(set_off)].tolist())
+    return np.array([bool((rows.value[low:high] != 1.0).any()) for low, high in ranges], np.bool_)
+
+
 def _packable(kinds: Kinds, rows: Rows, set_off: Sequence[int], silent: Mask) -> list[int]:
     """The first kind of each clique that can be packed."""
-    valued = [
-        len(rows.value) > 0 and bool((rows.value[rows.row_off[low] : rows.row_off[high]] != 1.0).any())
-        for low, high in itertools.pairwise(set_off)
-    ]
+    valued = valued_sets(rows, set_off)
     owners: dict[int, int] = {}
     refused = set()
     for k, feature_set in enumerate(kinds.feature_set.tolist()):

@@ -1,5 +1,6 @@
 from .automaton_sums import automaton_expectations as automaton_expectations
 from .best_paths import automaton_decode as automaton_decode
+from .lane_scores import list_rows as list_rows
 from .log_sums import automaton_log_expectations as automaton_log_expectations, log_cells as log_cells
 from .orders import automaton_of as automaton_of
 from .transitions import (

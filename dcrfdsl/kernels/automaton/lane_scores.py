@@ -7,28 +7,9 @@ side, each in whole registers. Not here: what is computed from them (`automaton_
 
 import numpy as np
 
-from ..runtime import LANES, add, broadcast, inlined, inner, load, sort_ascending, store, transpose
-from ..tables import add_single, scatter_single
+from ..runtime import LANES, broadcast, inlined, inner, kernel, sort_ascending, store, transpose
+from ..tables import add_packed, scatter_packed
 from .transitions import WINDOW
-
-ONE, FOUR = (0,), (0, 0, 0, 0)  # registers
-
-
-@inlined
-def _add_rows(registers, packed, row, cell, width, weights, score, at):
-    """score[at …] + the weights of the dense features of a packed row."""
-    block = load(registers, score, at)
-    for q in range(packed.dense_off[row], packed.dense_off[row + 1]):
-        block = add(block, load(registers, weights, cell + packed.dense[q] * width))
-    store(score, at, block)
-
-
-@inlined
-def _scatter_rows(registers, packed, row, cell, width, marginal, at, gradient):
-    block = load(registers, marginal, at)
-    for q in range(packed.dense_off[row], packed.dense_off[row + 1]):
-        place = cell + packed.dense[q] * width
-        store(gradient, place, add(block, load(registers, gradient, place)))
 
 
 @inlined
@@ -36,7 +17,7 @@ def fill_score_row(s, t, automaton, kinds, bindings, rows, weights, score, begin
     """Log scores of the labels at position t of sequence s into the row of `score` at `begin`."""
     packed = rows.packed
     for c in range(0, automaton.width, LANES):
-        store(score, begin + c, broadcast(ONE, 0.0))
+        store(score, begin + c, broadcast((0,), 0.0))
     for n in range(len(automaton.observed)):
         at, row = begin + automaton.row_start[automaton.visible + n], rows.first_row[automaton.observed[n], s] + t
         score[at : at + automaton.cards[automaton.visible + n]] = -np.inf
@@ -47,16 +28,8 @@ def fill_score_row(s, t, automaton, kinds, bindings, rows, weights, score, begin
         k = automaton.scored[n]
         at, row = begin + automaton.scored_at[n], rows.first_row[kinds.feature_set[k], s] + t
         if packed.is_packed[k]:
-            row += packed.shift[k]
-            size, width, start = kinds.size[k], packed.width[k], packed.dense_start[k]
-            c = 0
-            while c + 3 * LANES < size:
-                _add_rows(FOUR, packed, row, start + c, width, weights, score, at + c)
-                c += 4 * LANES
-            while c < size:
-                _add_rows(ONE, packed, row, start + c, width, weights, score, at + c)
-                c += LANES
-            add_single(packed, k, row, weights, score, at)
+            size = (kinds.size[k] + LANES - 1) // LANES * LANES
+            add_packed(packed, k, row + packed.shift[k], size, weights, score, at)
         else:
             valued = len(rows.value) > 0
             for i in range(rows.row_off[row], rows.row_off[row + 1]):
@@ -64,6 +37,10 @@ def fill_score_row(s, t, automaton, kinds, bindings, rows, weights, score, begin
                 x = rows.value[i] if valued else 1.0
                 for e in range(bindings.run_off[run], bindings.run_off[run + 1]):
                     score[at + bindings.entry[e]] += x * weights[packed.entry_shift[k] + e]
+    if len(automaton.listed_off) > 0:
+        token = rows.token_off[s] + t
+        for i in range(automaton.listed_off[token], automaton.listed_off[token + 1]):
+            score[begin + automaton.listed_at[i]] += weights[automaton.listed_cell[i]]
 
 
 @inlined
@@ -83,16 +60,39 @@ def scatter_score_row(s, t, automaton, problem, marginal, begin, gradient):
                 for e in range(bindings.run_off[run], bindings.run_off[run + 1]):
                     gradient[packed.entry_shift[k] + e] += x * marginal[at + bindings.entry[e]]
             continue
-        row += packed.shift[k]
-        size, width, start = kinds.size[k], packed.width[k], packed.dense_start[k]
-        scatter_single(packed, k, row, marginal, at, gradient)
-        c = 0
-        while c + 3 * LANES < size:
-            _scatter_rows(FOUR, packed, row, start + c, width, marginal, at + c, gradient)
-            c += 4 * LANES
-        while c < size:
-            _scatter_rows(ONE, packed, row, start + c, width, marginal, at + c, gradient)
-            c += LANES
+        size = (kinds.size[k] + LANES - 1) // LANES * LANES
+        scatter_packed(packed, k, row + packed.shift[k], size, marginal, at, gradient)
+    if len(automaton.listed_off) > 0:
+        token = rows.token_off[s] + t
+        for i in range(automaton.listed_off[token], automaton.listed_off[token + 1]):
+            gradient[automaton.listed_cell[i]] += marginal[begin + automaton.listed_at[i]]
+
+
+@kernel
+def list_rows(scored, scored_at, kinds, bindings, rows):
+    """The features of the kinds `scored`, none of which is packed or has values, in one list for each token of the
+    data: `listed_off`, `listed_cell` and `listed_at`, see `Automaton`. Segments have a kind for each length.
+    """
+    off = np.zeros(rows.token_off[-1] + 1, np.int64)
+    cell, place = np.empty(0, np.int32), np.empty(0, np.int16)
+    for filling in range(2):  # counts, then writes
+        count = 0
+        for s in range(len(rows.token_off) - 1):
+            for token in range(rows.token_off[s], rows.token_off[s + 1]):
+                for n in range(len(scored)):
+                    k = scored[n]
+                    row = rows.first_row[kinds.feature_set[k], s] + token - rows.token_off[s]
+                    for i in range(rows.row_off[row], rows.row_off[row + 1]):
+                        run = kinds.run_base[k] + rows.feature[i]
+                        for e in range(bindings.run_off[run], bindings.run_off[run + 1]):
+                            if filling:
+                                cell[count] = rows.packed.entry_shift[k] + e
+                                place[count] = scored_at[n] + bindings.entry[e]
+                            count += 1
+                off[token + 1] = count
+        if not filling:
+            cell, place = np.empty(count, np.int32), np.empty(count, np.int16)
+    return off, cell, place
 
 
 @inner

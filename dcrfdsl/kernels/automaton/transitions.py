@@ -20,6 +20,7 @@ through an automaton (`orders`).
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...foundation import Floats, Ints, Ints32, Mask
 from ..runtime import LANES, aligned_zeros
@@ -60,6 +61,9 @@ class Automaton(NamedTuple):
     scored: Ints  #            [n]    kinds of one-variable factors with features
     scored_at: Ints  #         [n]    where their variable lies in a score row
     at_first: Mask  #          [n]    whether they are of first positions alone
+    listed_off: Ints  #        [tokens + 1] features of further kinds, see `list_rows`; empty without
+    listed_cell: Ints32  #     [..]   the cell of each weight …
+    listed_at: NDArray[np.int16]  # [..] … and the cell of the score row that it is added to
     classes: int
     counts_ends: bool  #              whether states at first and last positions are counted
     is_split: bool  #                 whether a class is not the state of the same number

@@ -22,7 +22,7 @@ import numpy as np
 from ...foundation import Floats
 from ..runtime import inlined, inner
 from .span_count_gradients import BELIEF, GONE, INTO, add_continuation, smooth
-from .viterbi import best_agreeing
+from .viterbi import best_agreeing, best_continuation
 
 
 class SoftRows(NamedTuple):
@@ -36,20 +36,6 @@ class SoftRows(NamedTuple):
 def _log_add(a, b):
     high, low = max(a, b), min(a, b)
     return high if low == -np.inf else high + np.log1p(np.exp(low - high))
-
-
-@inlined
-def _best_other_continuation(last, lattice):
-    """The best score after y* at `last` where the segment goes on in it and not in y*, or the other way; its state."""
-    states, width, gold = lattice.states, lattice.width, lattice.gold
-    best, best_state = -np.inf, -1
-    gold_goes = lattice.goes_on[gold[last], gold[last + 1]]
-    move, later = (last + 1) * lattice.step + gold[last] * width, (last + 1) * width
-    for j in range(states):
-        score_of_state = lattice.pair[move + j] + lattice.after[later + j]
-        if score_of_state > best and lattice.goes_on[gold[last], j] != gold_goes:
-            best, best_state = score_of_state, j
-    return best, best_state
 
 
 @inner
@@ -159,7 +145,7 @@ def add_soft_span_loss(first, last, checked, weight, share, lattice, smoothing, 
         at = last * width + k
         total = _log_add(total, soft.forward[at] + psi * lattice.tail[at])
     if checked and last + 1 < lattice.length:
-        best, other = _best_other_continuation(last, lattice)
+        best, other = best_continuation(last, False, lattice)
         apart = along + psi * best
         total = _log_add(total, apart)
     if total == -np.inf:

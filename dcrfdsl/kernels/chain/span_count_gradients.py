@@ -11,10 +11,12 @@ import numpy as np
 from ...foundation import Floats, Mask
 from ..runtime import inlined, inner
 from .forward_backward import scatter_rows, sum_states
+from .viterbi import best_but
 
 SIGMOID, LOGISTIC = range(2)
 INTO, GONE, BELIEF = range(3)  # rows of `holds`
 LARGEST = 700.0  # exponent that is taken where d is a ratio
+NEGLIGIBLE = 1e-16  # what two labellings that go the same way leave of a count: rounding
 
 
 class Smoothing(NamedTuple):
@@ -78,24 +80,21 @@ def propagate_counts(lattice, gathered):
 
     `into`, `gone` and `along` are 0 afterwards.
     """
-    length, states, width, pair, turned, _, gold, _, best, _, after, step = lattice
+    _, length, states, width, pair, turned, _, gold, _, best, _, after, step = lattice
     into, gone, along, belief, pairs, holds = gathered
     for t in range(length - 1, -1, -1):
         if not holds[INTO, t]:
             continue
-        holds[INTO, t], holds[BELIEF, t] = False, True
+        holds[INTO, t] = False
         for j in range(states):
             mass = into[t * width + j]
-            if mass == 0.0:
-                continue
             into[t * width + j] = 0.0
+            if abs(mass) <= NEGLIGIBLE:
+                continue
+            holds[BELIEF, t] = True
             belief[t * width + j] += mass
             if t > 0:
-                peak, best_state = -np.inf, 0
-                for i in range(states):
-                    path_score = best[(t - 1) * width + i] + turned[t * step + j * width + i]
-                    if path_score > peak:
-                        peak, best_state = path_score, i
+                _, best_state = best_but(-1.0, 0.0, best, (t - 1) * width, turned, t * step + j * width, lattice)
                 pairs[t * step + best_state * width + j] += mass
                 into[(t - 1) * width + best_state] += mass
                 holds[INTO, t - 1] = True
@@ -103,7 +102,7 @@ def propagate_counts(lattice, gathered):
     for t in range(length + 1):
         mass += along[t]
         along[t] = 0.0
-        if mass != 0.0 and t < length:
+        if abs(mass) > NEGLIGIBLE and t < length:
             belief[t * width + gold[t]] += mass
             pairs[t * step + gold[t - 1] * width + gold[t]] += mass
             holds[BELIEF, t] = True
@@ -113,15 +112,12 @@ def propagate_counts(lattice, gathered):
         holds[GONE, t] = False
         for i in range(states):
             mass = gone[t * width + i]
-            if mass == 0.0:
-                continue
             gone[t * width + i] = 0.0
+            if abs(mass) <= NEGLIGIBLE:
+                continue
             if t + 1 < length:
-                peak, best_state = -np.inf, 0
-                for j in range(states):
-                    path_score = pair[(t + 1) * step + i * width + j] + after[(t + 1) * width + j]
-                    if path_score > peak:
-                        peak, best_state = path_score, j
+                moves = (t + 1) * step + i * width
+                _, best_state = best_but(-1.0, 0.0, pair, moves, after, (t + 1) * width, lattice)
                 pairs[(t + 1) * step + i * width + best_state] += mass
                 belief[(t + 1) * width + best_state] += mass
                 gone[(t + 1) * width + best_state] += mass

@@ -218,8 +218,9 @@ def chain_competitors(first, last, chain, problem, weights, labelling, judging, 
             length, chain.registers, states, width, (pair, chain.pair_turned, 0), score, best, tail, after
         )
         lattice = Lattice(
-            length, states, width, pair, chain.pair_turned, judging.marks.goes_on, gold, score, best, tail, after, 0
-        )
+            chain.registers, length, states, width, pair, chain.pair_turned, judging.marks.goes_on, gold, score, best,
+            tail, after, 0,
+        )  # fmt: skip
         gathered = GatheredCounts(into, gone, along, belief, right.sums.pair, holds)
         right.loss[s] = _judge_spans(s, judging, lattice, gathered, soft)
         if np.isnan(right.loss[s]):
@@ -314,7 +315,7 @@ def linked_competitors(first, last, row, problem, potentials, labelling, judging
         _move_factors(g, shapes, states, width, value, score, pair, turned, False)
         best_prefixes_and_suffixes(length, registers, states, width, (pair, turned, step), score, best, tail, after)
         lattice = Lattice(
-            length, states, width, pair, turned, judging.marks.goes_on, gold, score, best, tail, after, step
+            registers, length, states, width, pair, turned, judging.marks.goes_on, gold, score, best, tail, after, step
         )  # fmt: skip
         gathered = GatheredCounts(into, gone, along, belief, counts, holds)
         right.loss[s] = _judge_spans(s, judging, lattice, gathered, soft)

@@ -25,7 +25,22 @@ from typing import NamedTuple
 import numpy as np
 
 from ...foundation import Floats, Ints32, Mask
-from ..runtime import LANES, add, broadcast, entry, inlined, kernel, largest, load, maximum, repeat, store, subtract
+from ..runtime import (
+    LANES,
+    add,
+    broadcast,
+    choose_below,
+    entry,
+    inlined,
+    kernel,
+    largest,
+    load,
+    lowest,
+    maximum,
+    repeat,
+    store,
+    subtract,
+)
 from .chain_scores import score_positions
 
 
@@ -114,12 +129,16 @@ def chain_decode(first, last, chain, problem, weights, score_of, labelling, work
 # labellings that agree or disagree with the known one on a span -------------------------------------------------------
 
 
+COUNTED = np.arange(512.0)  # at least as many numbers as a block of registers has cells
+
+
 class Lattice(NamedTuple):
     """One sequence: transition scores, the known labelling, and the best score of paths through every state.
 
     The scores of moves into position t begin at t · step of `pair` and of `turned`; step 0: all positions share them.
     """
 
+    registers: tuple[int, ...]
     length: int
     states: int
     width: int
@@ -170,21 +189,45 @@ def best_prefixes_and_suffixes(length, registers, states, width, moves, score, b
 
 
 @inlined
+def best_but(but, start, scores, at, further, place, lattice):
+    """max_j start + scores[at + j] + further[place + j] over the states j ≠ `but`, and the lowest state that has it."""
+    registers, block = lattice.registers, len(lattice.registers) * LANES
+    bottom, excluded, number = broadcast(registers, -np.inf), broadcast(registers, but), load(registers, COUNTED, 0)
+    high, which = bottom, broadcast(registers, 0.0)
+    for c in range(0, lattice.width, block):
+        found = add(
+            add(broadcast(registers, start), load(registers, scores, at + c)), load(registers, further, place + c)
+        )
+        other = choose_below(number, excluded, found, choose_below(excluded, number, found, bottom))
+        which = choose_below(high, other, number, which)
+        high = maximum(high, other)
+        number = add(number, broadcast(registers, float(block)))
+    peak = largest(high)
+    state = lowest(choose_below(high, broadcast(registers, peak), broadcast(registers, np.inf), which))
+    return peak, np.int64(state)
+
+
+@inlined
+def best_continuation(last, agrees, lattice):
+    """The best score after y* at `last` where the segment goes on as in y*, or, without `agrees`, not; its state."""
+    gold, goes_on, later = lattice.gold, lattice.goes_on, (last + 1) * lattice.width
+    move, peak, state = (last + 1) * lattice.step + gold[last] * lattice.width, -np.inf, -1
+    for j in range(lattice.states):
+        found = lattice.pair[move + j] + lattice.after[later + j]
+        if found > peak and (goes_on[gold[last], j] == goes_on[gold[last], gold[last + 1]]) == agrees:
+            peak, state = found, j
+    return peak, state
+
+
+@inlined
 def best_agreeing(last, checked, lattice):
     """The best score of a path after `last`, the end of a span that agrees with y*, and the path's first state.
 
     The state is -1 where nothing restricts the path: at the end of the sequence, or if not `checked`.
     """
-    length, states, width, pair, _, goes_on, gold, _, _, tail, after, step = lattice
-    state = gold[last]
-    if last == length - 1 or not checked:
-        return tail[last * width + state], -1
-    gold_goes_on, best, best_state = goes_on[state, gold[last + 1]], -np.inf, 0
-    for j in range(states):
-        score_of_state = pair[(last + 1) * step + state * width + j] + after[(last + 1) * width + j]
-        if score_of_state > best and goes_on[state, j] == gold_goes_on:
-            best, best_state = score_of_state, j
-    return best, best_state
+    if last == lattice.length - 1 or not checked:
+        return lattice.tail[last * lattice.width + lattice.gold[last]], -1
+    return best_continuation(last, True, lattice)
 
 
 @inlined
@@ -194,34 +237,28 @@ def best_disagreeing(first, last, checked, lattice):
     Returns (its score, the score of y* up to `last`, the first position where it differs, its state there). The
     position is last + 1 if only the continuation of the last segment differs.
     """
-    length, states, width, pair, _, goes_on, gold, score, best, tail, after, step = lattice
-    peak, where, which = -np.inf, first, -1
+    _, length, _, width, pair, _, _, gold, score, best, tail, after, step = lattice
     at = first * width
     start = best[at + gold[first]]
-    for j in range(states):
-        score_of_state = best[at + j] + tail[at + j]
-        if score_of_state > peak and j != gold[first]:
-            peak, which = score_of_state, j
+    peak, which = best_but(float(gold[first]), 0.0, best, at, tail, at, lattice)
+    where, which = first, which if peak > -np.inf else -1
     for t in range(first + 1, last + 1):
         move = t * step + gold[t - 1] * width
-        for j in range(states):
-            score_of_state = start + pair[move + j] + after[t * width + j]
-            if score_of_state > peak and j != gold[t]:
-                peak, where, which = score_of_state, t, j
+        found, state = best_but(float(gold[t]), start, pair, move, after, t * width, lattice)
+        if found > peak:
+            peak, where, which = found, t, state
         start += pair[move + gold[t]] + score[t * width + gold[t]]
     if checked and last + 1 < length:
-        move, gold_goes = (last + 1) * step + gold[last] * width, goes_on[gold[last], gold[last + 1]]
-        for j in range(states):
-            score_of_state = start + pair[move + j] + after[(last + 1) * width + j]
-            if score_of_state > peak and goes_on[gold[last], j] != gold_goes:
-                peak, where, which = score_of_state, last + 1, j
+        rest, state = best_continuation(last, False, lattice)
+        if start + rest > peak:
+            peak, where, which = start + rest, last + 1, state
     return peak, start, where, which
 
 
 @inlined
 def best_competitor(lattice, labelling):
     """The best labelling other than y* into `labelling`; False if there is none."""
-    length, states, width, pair, _, _, gold, _, _, _, after, step = lattice
+    _, length, _, width, pair, _, _, gold, _, _, _, after, step = lattice
     peak, _, where, state = best_disagreeing(0, length - 1, False, lattice)
     if peak == -np.inf:
         return False
@@ -229,12 +266,8 @@ def best_competitor(lattice, labelling):
         labelling[t] = gold[t]
     labelling[where] = state
     for t in range(where + 1, length):
-        peak, best_state = -np.inf, 0
-        for j in range(states):
-            score_of_state = pair[t * step + state * width + j] + after[t * width + j]
-            if score_of_state > peak:
-                peak, best_state = score_of_state, j
-        labelling[t] = state = best_state
+        _, state = best_but(-1.0, 0.0, pair, t * step + state * width, after, t * width, lattice)
+        labelling[t] = state
     return True
 
 
@@ -265,8 +298,8 @@ def chain_decode_competitor(first, last, chain, problem, weights, known, labelli
         moves = chain.pair, chain.pair_turned, 0
         best_prefixes_and_suffixes(length, chain.registers, chain.states, chain.width, moves, score, best, tail, after)
         lattice = Lattice(
-            length, chain.states, chain.width, chain.pair, chain.pair_turned, goes_on, known[off[s] : off[s + 1]],
-            score, best, tail, after, 0,
+            chain.registers, length, chain.states, chain.width, chain.pair, chain.pair_turned, goes_on,
+            known[off[s] : off[s + 1]], score, best, tail, after, 0,
         )  # fmt: skip
         if not best_competitor(lattice, sequence_labels):
             sequence_labels[:] = -1

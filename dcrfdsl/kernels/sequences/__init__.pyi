@@ -11,6 +11,7 @@ from .expectations import (
 from .feature_counts import (
     ChainCells as ChainCells,
     PairTable as PairTable,
+    add_known as add_known,
     chain_pairs as chain_pairs,
     collect_pairs as collect_pairs,
     exact_pairs as exact_pairs,

@@ -21,7 +21,7 @@ class PairTable(NamedTuple):
     """The pairs, and where their expectations are read."""
 
     off: Ints  #       [S+1] of `column`
-    column: Ints  #    columns that fire in each sequence
+    column: Ints32  #  columns that fire in each sequence
     first: Ints  #     [columns + 1] of `order`
     order: Ints  #     [W] the weights of each column
     pair_off: Ints  #  [S+1] the pairs of each sequence
@@ -137,6 +137,14 @@ def known_scores(sequences, off, column, count, weights, score):
         for i in range(off[s], off[s + 1]):
             total += count[i] * weights[column[i]]
         score[s] = total
+
+
+@kernel
+def add_known(off, column, count, share, out):
+    """out[k] += Σ_s share[s] count_k of the known labels of all sequences."""
+    for s in range(len(share)):
+        for i in range(off[s], off[s + 1]):
+            out[column[i]] += share[s] * count[i]
 
 
 @kernel

@@ -35,6 +35,7 @@ from .packed import (
     distribute_bundles as distribute_bundles,
     pack_rows as pack_rows,
     pack_weights as pack_weights,
+    scatter_packed as scatter_packed,
     scatter_single as scatter_single,
     sum_bundles as sum_bundles,
 )
