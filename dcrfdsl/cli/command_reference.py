@@ -4,10 +4,10 @@
     option_entries(name)     what `--name` does, by the commands that have it
     described_command(name)  the same, with arguments, for the page of commands
 
-`OPTION_EXAMPLES` has command lines for the options that no example in a command's docstring shows. `--help` shows the
-docstring's; the reference and `dcrfdsl explain` show both. A test runs every line, and fails where an option stands in
-none. Lines are in the shell's words, with `|`, `<`, `>` and `*`. Not here: what an option does, which is said where it
-is declared; the page of the documentation.
+`option_examples.sh` has command lines for the options that no example in a command's docstring shows. `--help` shows
+the docstring's; the reference and `dcrfdsl explain` show both. A test runs every line, and fails where an option stands
+in none. Lines are in the shell's words, with `|`, `<`, `>` and `*`. Not here: what an option does, which is said where
+it is declared; the page of the documentation.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from __future__ import annotations
 import inspect
 import re
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 
 KINDS = {int: "whole number", float: "number", str: "text", Path: "path", bool: "flag"}
 DEFAULT = re.compile(r"\s*\(default: ([^()]+)\)")
-SHELL = re.compile(r"(?:[^|]*\| *)?dcrfdsl ")
+SHELL = re.compile(r"(?:[^|]*\| *)?dcrfdsl (\w+)")
+OPTION_EXAMPLES = Path(__file__).with_name("option_examples.sh").read_text(encoding="utf-8").splitlines()
 
 
 class DescribedOption(NamedTuple):
@@ -66,7 +67,8 @@ def described_command(name: str) -> DescribedCommand:
     command, hints = command_parser(name, function), get_type_hints(function)
     docstring = inspect.getdoc(function) or ""
     examples = tuple(line.strip() for line in docstring.split("\n") if line[:1].isspace() and SHELL.match(line.strip()))
-    lines = (*examples, *OPTION_EXAMPLES.get(name, ()))
+    further = (line for line in OPTION_EXAMPLES if (found := SHELL.match(line)) and found[1] == name)
+    lines = (*examples, *further)
     items = {kind: [item for item in command.params if item.param_type_name == kind] for kind in ("argument", "option")}
     options = items["option"]
     usage = [_usage(item) for item in (*items["argument"], *(item for item in options if item.required))]
@@ -160,107 +162,3 @@ def _kind(hint: Any) -> str:
     kind, is_list = value_type(hint)
     word = " or ".join(f"`{part}`" for part in get_args(kind)) if get_origin(kind) is Literal else KINDS[kind]
     return f"{word}, repeatable" if is_list else word
-
-
-# examples ------------------------------------------------------------------------------------------------------------
-
-
-OPTION_EXAMPLES: Mapping[str, tuple[str, ...]] = {
-    "demo": ("dcrfdsl demo --sentences 10 --threads 2 --quiet",),
-    "new": (
-        "dcrfdsl new skip_chain --output skip.dcrf --quiet",
-        "dcrfdsl new --for train.txt --from 'conll(word, chunk)' --labels chunk --try --quiet",
-    ),
-    "check": (
-        "dcrfdsl check chunk.dcrf --stage start --set start.prior=none",
-        "dcrfdsl check shapes.dcrf --features shapes.py --quiet",
-        "dcrfdsl check chunk.dcrf --print graph",
-        "dcrfdsl check chunk.dcrf memm.dcrf --format sarif > check.sarif",
-        "dcrfdsl check chunk.dcrf --data train.txt --format json",
-    ),
-    "fmt": ("dcrfdsl fmt shapes.dcrf --features shapes.py --quiet",),
-    "train": (
-        "dcrfdsl train chunk.dcrf train.txt -o start.model --stage start --threads 2",
-        "dcrfdsl train chunk.dcrf train.txt -o chunk.model --dev dev.txt --tune --search random --trials 5 --seed 7",
-        'dcrfdsl train chunk.dcrf train.txt -o chunk.model --dev dev.txt --tune --best "accuracy(chunk)" '
-        '--at-least "accuracy(chunk)=0.5"',
-        "dcrfdsl train shapes.dcrf train.txt -o shapes.model --features shapes.py --quiet",
-        "dcrfdsl train chunk.dcrf train.txt -o chunk.model --checkpoint 600",
-        "dcrfdsl train few.dcrf train.txt -o few.model --unlabelled test.txt",
-        "dcrfdsl train chunk.dcrf train.txt -o chunk.model --dev dev.txt --json > iterations.jsonl",
-        "dcrfdsl train chunk.dcrf train.txt dev.txt -o chunk.model --workers 2",
-        "dcrfdsl train chunk.dcrf train.txt -o chunk.model --cluster tcp://10.0.0.1:8786 --cache /shared/parts",
-    ),
-    "cv": (
-        "dcrfdsl cv chunk.dcrf train.txt --folds 2 --stage start --stage likelihood --set infer=exact --seed 7",
-        "dcrfdsl cv chunk.dcrf train.txt --folds 2 --group word --by-label --confusion --threads 2 --json --quiet",
-        "dcrfdsl cv shapes.dcrf train.txt --folds 2 --features shapes.py",
-    ),
-    "tag": (
-        "dcrfdsl tag chunk.model test.txt --json --marginals --clique-marginals > distributions.jsonl",
-        "dcrfdsl tag chunk.model test.txt --decode marginal --threads 2 --quiet",
-        "cat test.txt | dcrfdsl tag chunk.model --no-flush > tagged.txt",
-        "dcrfdsl tag chunk.model test.txt --flush | head -n 1",
-        "dcrfdsl tag boosted.model test.txt --rounds 3",
-        "dcrfdsl tag careful.model test.txt --sets",
-        "dcrfdsl tag shapes.model test.txt --features shapes.py",
-        "dcrfdsl tag upos.model gold.conllu --apart > tagged.conllu",
-    ),
-    "suggest": (
-        "dcrfdsl suggest chunk.model test.txt --diversity 0 --longest 100 --threads 2 --quiet",
-        "dcrfdsl suggest names.model names.txt --by margin --label-studio -o tasks.json",
-        "dcrfdsl suggest shapes.model test.txt --features shapes.py",
-    ),
-    "eval": (
-        "dcrfdsl eval boosted.model test.txt --rounds 3",
-        "dcrfdsl eval shapes.model test.txt --features shapes.py --quiet",
-    ),
-    "compare": (
-        "dcrfdsl compare chunk.model boosted.model gold.txt --level 0.9 --draws 99 --seed 7 --threads 2 --json -q",
-        "dcrfdsl compare shapes.model chunk.model gold.txt --features shapes.py",
-    ),
-    "report": (
-        "dcrfdsl report chunk.model gold.txt -o report.html --level 0.9 --draws 99 --seed 7 --threads 2 --quiet",
-        "dcrfdsl report chunk.model gold.txt --output report.html --errors 50 --explain 5",
-        "dcrfdsl report shapes.model gold.txt -o report.html --features shapes.py",
-    ),
-    "show": (
-        "dcrfdsl show chunk.model --top 1000 --json --quiet > weights.jsonl",
-        "dcrfdsl show shapes.model --features shapes.py",
-    ),
-    "why": (
-        "dcrfdsl why chunk.model test.txt --at 1 --label chunk --json --quiet",
-        "dcrfdsl why shapes.model test.txt --at 1 --features shapes.py",
-    ),
-    "probability": (
-        "dcrfdsl probability chunk.model partly-tagged.txt --given 'chunk[1] is B' --threads 1 --quiet",
-        "dcrfdsl probability shapes.model test.txt 'chunk[1] in {B, O}' --features shapes.py",
-    ),
-    "calibrate": (
-        "dcrfdsl calibrate chunk.model dev.txt --of tokens --bins 5 --threads 1 --json > reliability.json",
-        "dcrfdsl calibrate shapes.model dev.txt -o calibrated.model --features shapes.py --quiet",
-    ),
-    "compile": (
-        "dcrfdsl compile chunk.dcrf train.txt --stage start --set start.prior=none --json --quiet",
-        "dcrfdsl compile shapes.dcrf train.txt --features shapes.py --to kernels --cpu generic",
-    ),
-    "unroll": (
-        "dcrfdsl unroll chunk.dcrf train.txt --stage start --set start.infer=exact --quiet",
-        "dcrfdsl unroll shapes.dcrf train.txt --features shapes.py",
-    ),
-    "convert": (
-        "dcrfdsl convert grmm.txt --from grmm --columns pos,chunk,marks --quiet > factorial.dcrf",
-        "dcrfdsl convert crf.py --columns part,attributes --label part -o chain.dcrf",
-        "dcrfdsl convert train.txt --template chunk.dcrf --to jsonl",
-    ),
-    "export": (
-        "dcrfdsl export boosted.model -o boosted.py --rounds 3 --json --quiet",
-        "dcrfdsl export shapes.model -o small.model --format model --features shapes.py --bits 32",
-    ),
-    "infer": (
-        "dcrfdsl infer grid.uai --method trp --max-iterations 500 --damping 0.5 --seed 1",
-        "dcrfdsl infer grid.uai --method gibbs --samples 5000 --burn-in 500 --thin 2 --quiet",
-        "dcrfdsl infer grid.uai --task map --nodes 1000",
-        "dcrfdsl infer grid.uai --features shapes.py",
-    ),
-}

@@ -1,10 +1,20 @@
-"""One word of the language as the reference describes it. Not here: the words themselves, and how they are shown."""
+"""One word of the language as the reference describes it, and the words that prose describes, in `words.md`.
+
+Not here: the words that tables and classes describe (`statement_entries`, `word_entries`, `method_entries`), and how
+entries are shown.
+"""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from dataclasses import field
+from pathlib import Path
 
 from ...foundation import dataclass
+
+WORDS = Path(__file__).with_name("words.md")
+PAGE = re.compile(r"## (.+)\n\n`(.+)`\n\n((?:.+\n)+)\n((?:.+\n)*?)\n*```\n((?:.*\n)+?)```\n")
 
 
 @dataclass(frozen=True)
@@ -49,3 +59,12 @@ class ReferenceEntry:
     written_out: str = ""
     source: str = ""
     synonyms: tuple[str, ...] = ()
+
+
+def written_entries(kind: str) -> Iterator[ReferenceEntry]:
+    """The words of a kind that `words.md` describes, in its order: usage, summary, text and example."""
+    pages = WORDS.read_text(encoding="utf-8").partition(f"\n# {kind}\n")[2].partition("\n# ")[0]
+    for page in PAGE.finditer(pages):
+        name, usage, *prose, example = page.groups()
+        summary, text = (" ".join(paragraph.split()) for paragraph in prose)
+        yield ReferenceEntry(kind, name, usage, summary, text, example=example.rstrip("\n"))
