@@ -33,31 +33,22 @@ if TYPE_CHECKING:
 class CalibrateOptions:
     model: Annotated[str, Argument("MODEL", help="Model file.")]
     data: Annotated[str, Argument("DATA", help="Labelled data that the model was not trained on; - is stdin.")]
-    output: Annotated[
-        Path | None, Option("--output", "-o", metavar="MODEL", help="Write the calibrated model here.")
-    ] = None
-    method: Annotated[str, Option("--method", metavar="METHOD", help="temperature or isotonic.")] = "temperature"
-    cover: Annotated[
-        float | None, Option("--cover", metavar="SHARE", help="Promise sets that hold the truth so often: 0.95.")
-    ] = None
-    by_type: Annotated[bool, Option("--by-type", help="With --cover: a promise for each type or state.")] = False
+    output: Annotated[Path | None, Option("Write the calibrated model here.", "MODEL", short="-o")] = None
+    method: Annotated[str, Option("temperature or isotonic.", "METHOD")] = "temperature"
+    cover: Annotated[float | None, Option("Promise sets that hold the truth so often: 0.95.", "SHARE")] = None
+    by_type: Annotated[bool, Option("With --cover: a promise for each type or state.")] = False
     recall: Annotated[
-        list[str] | None,
-        Option("--recall", metavar="TYPE=SHARE", help="Take as few of a type as have this recall. Repeatable."),
+        list[str] | None, Option("Take as few of a type as have this recall. Repeatable.", "TYPE=SHARE")
     ] = None
     precision: Annotated[
-        list[str] | None,
-        Option("--precision", metavar="TYPE=SHARE", help="Take as many of a type as are so often right. Repeatable."),
+        list[str] | None, Option("Take as many of a type as are so often right. Repeatable.", "TYPE=SHARE")
     ] = None
-    test: Annotated[str | None, Option("--test", metavar="DATA", help="Judge on this labelled data.")] = None
-    of: Annotated[
-        str | None,
-        Option("--of", metavar="KIND", help="tokens, segments, layers or sentences (default: segments, if any)."),
-    ] = None
-    bins: Annotated[int, Option("--bins", min=1, metavar="N", help="Bins of equal width.")] = 10
-    diagram: Annotated[
-        Path | None, Option("--diagram", metavar="FILE.svg", help="Write the reliability diagram here.")
-    ] = None
+    test: Annotated[str | None, Option("Judge on this labelled data.", "DATA")] = None
+    of: Annotated[str | None, Option("tokens, segments, layers or sentences (default: segments, if any).", "KIND")] = (
+        None
+    )
+    bins: Annotated[int, Option("Bins of equal width.", "N", min=1)] = 10
+    diagram: Annotated[Path | None, Option("Write the reliability diagram here.", "FILE.svg")] = None
     threads: Threads = None
     features: Features = None
     as_json: Json = False

@@ -30,27 +30,20 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, kw_only=True)
 class CheckOptions:
     templates: Annotated[list[str] | None, Argument("[TEMPLATE]...", help="Template files; - is stdin.")] = None
-    data: Annotated[str | None, Option("--data", metavar="FILE", help="Check it against this training data too.")] = (
-        None
-    )
-    explain: Annotated[
-        str | None, Option("--explain", metavar="SLUG", help="Explain a kind of message, error[SLUG].")
-    ] = None
-    expand: Annotated[
-        bool, Option("--expand", help="Print the template with the pieces that `memm` and its like stand for.")
-    ] = False
+    data: Annotated[str | None, Option("Check it against this training data too.", "FILE")] = None
+    explain: Annotated[str | None, Option("Explain a kind of message, error[SLUG].", "SLUG")] = None
+    expand: Annotated[bool, Option("Print the template with the pieces that `memm` and its like stand for.")] = False
     print: Annotated[
         Literal["ast", "spec", "expanded", "graph"] | None,
         Option(
-            "--print",
-            metavar="ast|spec|expanded|graph",
-            help="Print the tree, the specification as JSON, the template without shorthands and with its defaults, "
+            "Print the tree, the specification as JSON, the template without shorthands and with its defaults, "
             "or the cliques over a few positions.",
+            "ast|spec|expanded|graph",
         ),
     ] = None
     format: Annotated[
         Literal["text", "json", "sarif", "github"],
-        Option("--format", metavar="text|json|sarif|github", help="How messages are written; all but text on stdout."),
+        Option("How messages are written; all but text on stdout.", "text|json|sarif|github"),
     ] = "text"
     stage: StageName = None
     set_: SetPaths = None

@@ -31,13 +31,11 @@ def compare(
     files: Annotated[list[str], Argument("MODEL MODEL... DATA", help="Two model files or more, and data with labels.")],
     level: Level = 0.95,
     draws: Draws = 1000,
-    seed: Annotated[int, Option("--seed", min=0, metavar="N", help="Seed of samples and exchanges.")] = 0,
-    differences: Annotated[
-        int, Option("--differences", min=0, metavar="N", help="Show the first N sentences with other labels.")
-    ] = 0,
+    seed: Annotated[int, Option("Seed of samples and exchanges.", "N", min=0)] = 0,
+    differences: Annotated[int, Option("Show the first N sentences with other labels.", "N", min=0)] = 0,
     format: TableFormat = "text",
     confidence: Annotated[
-        bool, Option("--confidence", help="How well probabilities tell right from wrong: areas of risk by coverage.")
+        bool, Option("How well probabilities tell right from wrong: areas of risk by coverage.")
     ] = False,
     threads: Threads = None,
     features: Features = None,

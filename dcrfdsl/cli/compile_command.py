@@ -54,12 +54,10 @@ class CompileOptions:
     data: Annotated[
         str | None, Argument("[DATA]", help="Data like those of later. Without it, sentences are made up.")
     ] = None
-    to: Annotated[Path | None, Option("--to", metavar="DIR", help="Make a kernel pack here, for DCRFDSL_KERNELS.")] = (
-        None
-    )
+    to: Annotated[Path | None, Option("Make a kernel pack here, for DCRFDSL_KERNELS.", "DIR")] = None
     cpu: Annotated[
         Literal["generic", "x86-64-v2", "x86-64-v3", "x86-64-v4"] | None,
-        Option("--cpu", metavar="LEVEL", help="For CPUs from this level on: generic, x86-64-v2, x86-64-v3, x86-64-v4."),
+        Option("For CPUs from this level on: generic, x86-64-v2, x86-64-v3, x86-64-v4.", "LEVEL"),
     ] = None
     stage: StageName = None
     set_: SetPaths = None

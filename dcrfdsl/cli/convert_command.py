@@ -33,49 +33,29 @@ def convert(
     source: Annotated[str, Argument("FILE", help="Template, parameters or data, - is stdin; or a model of CRFsuite.")],
     output: Annotated[
         Path | None,
-        Option(
-            "--output",
-            "-o",
-            metavar="FILE",
-            dash=True,
-            help="Write it to this file (default, or -: stdout; of a model FILE.model).",
-        ),
+        Option("Write it to this file (default, or -: stdout; of a model FILE.model).", "FILE", short="-o", dash=True),
     ] = None,
     tool: Annotated[
         str | None,
         Option(
-            "--from",
-            metavar="TOOL",
-            help="crfpp, wapiti, grmm or sklearn-crfsuite (default: guessed from the file); with --to, the format.",
+            "crfpp, wapiti, grmm or sklearn-crfsuite (default: guessed from the file); with --to, the format.",
+            "TOOL",
+            name="--from",
         ),
     ] = None,
-    to: Annotated[
-        str | None,
-        Option("--to", metavar="FORMAT", help="Convert data, to jsonl or, with columns, 'csv(word, pos)'."),
-    ] = None,
+    to: Annotated[str | None, Option("Convert data, to jsonl or, with columns, 'csv(word, pos)'.", "FORMAT")] = None,
     scheme: Annotated[
         str | None,
         Option(
-            "--scheme",
-            metavar="[COLUMN=]SCHEME",
-            help="Mark segments anew as bio, iob1, bioes, bilou or bmes; of the template's labels, else of the last "
+            "Mark segments anew as bio, iob1, bioes, bilou or bmes; of the template's labels, else of the last "
             "column. Without --to the format stays.",
+            "[COLUMN=]SCHEME",
         ),
     ] = None,
-    template: Annotated[
-        str | None,
-        Option("--template", metavar="FILE", help="With --to or --scheme: the template of the data."),
-    ] = None,
-    columns: Annotated[
-        str | None,
-        Option("--columns", metavar="NAMES", help="Names of the columns of the data: word,pos,chunk."),
-    ] = None,
-    label: Annotated[
-        str | None, Option("--label", metavar="NAME", help="The column that is the label (default: the last).")
-    ] = None,
-    data: Annotated[
-        str | None, Option("--data", metavar="FILE", help="Data of the other tool, to count its columns.")
-    ] = None,
+    template: Annotated[str | None, Option("With --to or --scheme: the template of the data.", "FILE")] = None,
+    columns: Annotated[str | None, Option("Names of the columns of the data: word,pos,chunk.", "NAMES")] = None,
+    label: Annotated[str | None, Option("The column that is the label (default: the last).", "NAME")] = None,
+    data: Annotated[str | None, Option("Data of the other tool, to count its columns.", "FILE")] = None,
     quiet: Quiet = False,
 ) -> None:
     """Convert templates and models of other tools, or data.

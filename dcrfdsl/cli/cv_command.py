@@ -31,24 +31,18 @@ TABLES = ("by_state", "by_type", "confusion")
 class CvOptions(TableOptions):
     template: Annotated[str, Argument("TEMPLATE", help="Template file.")]
     data: Annotated[list[str], Argument("DATA...", help="Data with labels: files, or folders of files; - is stdin.")]
-    folds: Annotated[int, Option("--folds", min=2, metavar="K", help="How many folds.")] = 5
-    seed: Annotated[int, Option("--seed", min=0, metavar="N", help="Seed of the shuffle into folds.")] = 0
+    folds: Annotated[int, Option("How many folds.", "K", min=2)] = 5
+    seed: Annotated[int, Option("Seed of the shuffle into folds.", "N", min=0)] = 0
     group: Annotated[
-        str | None,
-        Option("--group", metavar="COLUMN", help="Keep sentences in one fold whose first token is alike in COLUMN."),
+        str | None, Option("Keep sentences in one fold whose first token is alike in COLUMN.", "COLUMN")
     ] = None
-    stage: Annotated[
-        list[str] | None,
-        Option("--stage", metavar="NAME", help="Training stage to run (default: the last). Repeatable."),
-    ] = None
-    stages: Annotated[bool, Option("--stages", help="Compare all training stages of the template.")] = False
+    stage: Annotated[list[str] | None, Option("Training stage to run (default: the last). Repeatable.", "NAME")] = None
+    stages: Annotated[bool, Option("Compare all training stages of the template.")] = False
     set_: SetPaths = None
-    output: Annotated[
-        Path | None, Option("--output", "-o", metavar="FILE", help="Write the data with the predictions of all folds.")
-    ] = None
-    jobs: Annotated[
-        int, Option("--jobs", min=1, max=MOST_JOBS, metavar="N", help="Run N folds at once; they share the threads.")
-    ] = 1
+    output: Annotated[Path | None, Option("Write the data with the predictions of all folds.", "FILE", short="-o")] = (
+        None
+    )
+    jobs: Annotated[int, Option("Run N folds at once; they share the threads.", "N", min=1, max=MOST_JOBS)] = 1
     threads: Threads = None
     features: Features = None
     as_json: Json = False

@@ -31,12 +31,8 @@ _NO_SHARES = ("log_likelihood", "illegal_moves", "rank_risk")
 class EvalOptions(TableOptions):
     model: Annotated[str, Argument("MODEL", help="Model file.")]
     data: Annotated[list[str], Argument("DATA...", help="Data with labels: files, or folders of files; - is stdin.")]
-    errors: Annotated[
-        int, Option("--errors", min=0, metavar="N", help="Show the first N sentences with a wrong label.")
-    ] = 0
-    confidence: Annotated[
-        bool, Option("--confidence", help="How much is right above each probability: what could be taken unseen.")
-    ] = False
+    errors: Annotated[int, Option("Show the first N sentences with a wrong label.", "N", min=0)] = 0
+    confidence: Annotated[bool, Option("How much is right above each probability: what could be taken unseen.")] = False
     decode: Decode = None
     rounds: Rounds = None
     threads: Threads = None

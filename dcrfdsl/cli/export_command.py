@@ -22,25 +22,14 @@ from .report import NUMBER, TEXT, bytes_text, file_size, print_table, table
 @dataclass(frozen=True, kw_only=True)
 class ExportOptions:
     model: Annotated[str, Argument("MODEL", help="Model file.")]
-    output: Annotated[
-        str,
-        Option("-o", "--output", metavar="FILE", help="File to write: tagger.py, .mjs or .html; .onnx; a model file."),
-    ]
+    output: Annotated[str, Option("File to write: tagger.py, .mjs or .html; .onnx; a model file.", "FILE", short="-o")]
     format: Annotated[
-        str | None,
-        Option(
-            "--format",
-            metavar="FORMAT",
-            help="python, javascript, page or onnx, by the suffix of -o; model; crfsuite.",
-        ),
+        str | None, Option("python, javascript, page or onnx, by the suffix of -o; model; crfsuite.", "FORMAT")
     ] = None
-    bits: Annotated[int, Option("--bits", metavar="N", help="Bits of a weight: 64, 32 or 16.")] = 64
-    prune: Annotated[
-        str | None,
-        Option("--prune", metavar="LIMIT", help="Leave out weights below 0.01, or the smallest 30%."),
-    ] = None
-    dev: Annotated[str | None, Option("--dev", metavar="DATA", help="Labelled data: scores before and after.")] = None
-    marginals: Annotated[bool, Option("--marginals", help="Probabilities too, as an output of an ONNX graph.")] = False
+    bits: Annotated[int, Option("Bits of a weight: 64, 32 or 16.", "N")] = 64
+    prune: Annotated[str | None, Option("Leave out weights below 0.01, or the smallest 30%.", "LIMIT")] = None
+    dev: Annotated[str | None, Option("Labelled data: scores before and after.", "DATA")] = None
+    marginals: Annotated[bool, Option("Probabilities too, as an output of an ONNX graph.")] = False
     features: Features = None
     rounds: Rounds = None
     as_json: Json = False

@@ -21,27 +21,17 @@ _SETTINGS = ("tolerance", "max_iterations", "damping", "seed", "samples", "burn_
 @dataclass(frozen=True, kw_only=True)
 class InferOptions:
     graph: Annotated[str, Argument("FILE.uai", help="Factor graph in the UAI format.")]
-    task: Annotated[Task, Option("--task", metavar="mar|pr|map", help="Marginals, log Z, or the best assignment.")] = (
-        "mar"
-    )
-    method: Annotated[
-        str, Option("--method", metavar="M", help="auto, exact, trp, bp, gbp, ep, mean_field, trw, gibbs.")
-    ] = "auto"
-    evidence: Annotated[str | None, Option("--evidence", metavar="FILE", help="Observed variables, UAI format.")] = None
-    tolerance: Annotated[
-        float | None, Option("--tolerance", metavar="X", help="Largest change of a message at convergence.")
-    ] = None
-    max_iterations: Annotated[int | None, Option("--max-iterations", metavar="N", help="Iterations at most.")] = None
-    damping: Annotated[
-        float | None, Option("--damping", metavar="X", help="Share of the old message that is kept.")
-    ] = None
-    seed: Annotated[int | None, Option("--seed", metavar="N", help="Seed of the method's random choices.")] = None
-    samples: Annotated[int | None, Option("--samples", metavar="N", help="Sweeps that gibbs keeps.")] = None
-    burn_in: Annotated[int | None, Option("--burn-in", metavar="N", help="Sweeps that gibbs leaves out first.")] = None
-    thin: Annotated[int | None, Option("--thin", metavar="N", help="Of so many sweeps gibbs keeps one.")] = None
-    nodes: Annotated[
-        int | None, Option("--nodes", min=1, metavar="N", help="With map: also an upper bound; 1, or branch and bound.")
-    ] = None
+    task: Annotated[Task, Option("Marginals, log Z, or the best assignment.", "mar|pr|map")] = "mar"
+    method: Annotated[str, Option("auto, exact, trp, bp, gbp, ep, mean_field, trw, gibbs.", "M")] = "auto"
+    evidence: Annotated[str | None, Option("Observed variables, UAI format.", "FILE")] = None
+    tolerance: Annotated[float | None, Option("Largest change of a message at convergence.", "X")] = None
+    max_iterations: Annotated[int | None, Option("Iterations at most.", "N")] = None
+    damping: Annotated[float | None, Option("Share of the old message that is kept.", "X")] = None
+    seed: Annotated[int | None, Option("Seed of the method's random choices.", "N")] = None
+    samples: Annotated[int | None, Option("Sweeps that gibbs keeps.", "N")] = None
+    burn_in: Annotated[int | None, Option("Sweeps that gibbs leaves out first.", "N")] = None
+    thin: Annotated[int | None, Option("Of so many sweeps gibbs keeps one.", "N")] = None
+    nodes: Annotated[int | None, Option("With map: also an upper bound; 1, or branch and bound.", "N", min=1)] = None
     features: Features = None
     as_json: Json = False
     quiet: Quiet = False

@@ -23,16 +23,12 @@ if TYPE_CHECKING:
 
 def show(
     model: Annotated[str, Argument("MODEL", help="Model file.")],
-    clique: Annotated[str | None, Option("--clique", metavar="NAME", help="Only this clique; * and ? match.")] = None,
-    containing: Annotated[
-        str | None, Option("--containing", metavar="TEXT", help="Only features whose names contain this text.")
-    ] = None,
-    top: Annotated[int, Option("--top", min=1, metavar="N", help="The N strongest weights.")] = 20,
-    path: Annotated[bool, Option("--path", help="The rounds of boosting, from the first on.")] = False,
-    templates: Annotated[
-        bool, Option("--templates", help="How many weights each feature template has, and how many are not 0.")
-    ] = False,
-    template: Annotated[bool, Option("--template", help="Print the model's template instead.")] = False,
+    clique: Annotated[str | None, Option("Only this clique; * and ? match.", "NAME")] = None,
+    containing: Annotated[str | None, Option("Only features whose names contain this text.", "TEXT")] = None,
+    top: Annotated[int, Option("The N strongest weights.", "N", min=1)] = 20,
+    path: Annotated[bool, Option("The rounds of boosting, from the first on.")] = False,
+    templates: Annotated[bool, Option("How many weights each feature template has, and how many are not 0.")] = False,
+    template: Annotated[bool, Option("Print the model's template instead.")] = False,
     features: Features = None,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -144,26 +140,18 @@ def _describe(trained: TrainedModel, talk: Talk) -> None:
 def report(
     model: Annotated[str, Argument("MODEL", help="Model file.")],
     data: Annotated[str, Argument("DATA", help="Data with labels; - is stdin.")],
-    output: Annotated[Path, Option("--output", "-o", metavar="FILE.html", help="Write the page to this file.")],
+    output: Annotated[Path, Option("Write the page to this file.", "FILE.html", short="-o")],
     sentence: Annotated[
-        list[int] | None,
-        Option(
-            "--sentence",
-            "-n",
-            min=1,
-            metavar="N",
-            help="Draw this sentence, from 1. Repeatable.",
-        ),
+        list[int] | None, Option("Draw this sentence, from 1. Repeatable.", "N", short="-n", min=1)
     ] = None,
-    errors: Annotated[int, Option("--errors", min=0, metavar="N", help="List N wrong labels at most.")] = 20_000,
+    errors: Annotated[int, Option("List N wrong labels at most.", "N", min=0)] = 20_000,
     beside: Annotated[
-        list[str] | None,
-        Option("--beside", metavar="MODEL", help="Compare with this model, as `compare` does. Repeatable."),
+        list[str] | None, Option("Compare with this model, as `compare` does. Repeatable.", "MODEL")
     ] = None,
-    explained: Annotated[int, Option("--explain", min=0, metavar="N", help="Explain the first N of them.")] = 100,
+    explained: Annotated[int, Option("Explain the first N of them.", "N", name="--explain", min=0)] = 100,
     level: Level = 0.95,
     draws: Draws = 1000,
-    seed: Annotated[int, Option("--seed", min=0, metavar="N", help="Seed of the samples.")] = 0,
+    seed: Annotated[int, Option("Seed of the samples.", "N", min=0)] = 0,
     threads: Threads = None,
     features: Features = None,
     quiet: Quiet = False,

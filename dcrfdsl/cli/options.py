@@ -2,7 +2,7 @@
 
     def new(
         template: Annotated[str | None, Argument("[NAME]", help="A template.")] = None,
-        output: Annotated[Path | None, Option("--output", "-o", metavar="FILE", help="Write it here.")] = None,
+        output: Annotated[Path | None, Option("Write it here.", "FILE", short="-o")] = None,
     ) -> None: ...
 
 The type says what is read, a list what may be repeated, a default what need not be given. A command with more than a
@@ -62,20 +62,27 @@ class Argument(NamedTuple):
     help: str
 
 
-class Option:
+class Option(NamedTuple):
     """What a command takes by a name.
 
-    names: the long one first; "--yes/--no" is a pair of flags.   metavar: of its value, in the help.   min, max: the
-    least and the largest number that are allowed, max beside min only.   envvar: the variable of the environment that
-    stands in for it.   dash: whether `-` is stdout; elsewhere it is refused as the name of an output.
+    metavar: of its value, in the help.   name: where it is not that of the parameter, `--clique-marginals` of
+    `clique_marginals`; "--yes/--no" is a pair of flags.   min, max: the least and the largest number that are allowed,
+    max beside min only.   envvar: the variable of the environment that stands in for it.   dash: whether `-` is stdout;
+    elsewhere it is refused as the name of an output.
     """
 
-    def __init__(
-        self, *names: str, help: str, metavar: str | None = None, min: int | None = None, max: int | None = None,
-        envvar: str | None = None, dash: bool = False,
-    ):  # fmt: skip
-        self.dash = dash
-        self.names, self.help, self.metavar, self.min, self.max, self.envvar = names, help, metavar, min, max, envvar
+    help: str
+    metavar: str | None = None
+    name: str | None = None
+    short: str | None = None
+    min: int | None = None
+    max: int | None = None
+    envvar: str | None = None
+    dash: bool = False
+
+    def names(self, parameter: str) -> list[str]:
+        """`--output` and `-o`, or one of them."""
+        return [self.name or f"--{parameter.strip('_').replace('_', '-')}", *([self.short] if self.short else [])]
 
 
 def is_stdout(output: Path | None) -> bool:
@@ -162,7 +169,7 @@ def _parameter(name: str, hint: Any, default: Any) -> click.Parameter:
     else:
         given |= {"type": _click_type(kind, declared), "multiple": is_list, "metavar": declared.metavar}
     return click.Option(
-        [name, *declared.names], help=declared.help, envvar=declared.envvar, show_envvar=True,
+        [name, *declared.names(name)], help=declared.help, envvar=declared.envvar, show_envvar=True,
         show_default=not is_list, **given,
     )  # fmt: skip
 
@@ -264,28 +271,20 @@ SECTIONS = {
 MOST_JOBS = 1_000  # processes of one command: more are a slip of the keyboard
 MOST_DRAWS = 1_000_000  # of a bootstrap, whose sums are kept: hundreds of megabytes
 
-Quiet = Annotated[bool, Option("--quiet", "-q", help="Say nothing but errors.")]
-Json = Annotated[bool, Option("--json", help="Print JSON, for programs.")]
-SetPaths = Annotated[
-    list[str] | None,
-    Option("--set", metavar="PATH=VALUE", help="Change a setting: infer.tolerance=1e-6. Repeatable."),
-]
-StageName = Annotated[str | None, Option("--stage", metavar="NAME", help="Training stage to run (default: the last).")]
-Features = Annotated[
-    list[str] | None,
-    Option("--features", metavar="FILE.py", help="Python file with @dcrfdsl.feature functions. Repeatable."),
-]
+Quiet = Annotated[bool, Option("Say nothing but errors.", short="-q")]
+Json = Annotated[bool, Option("Print JSON, for programs.", name="--json")]
+SetPaths = Annotated[list[str] | None, Option("Change a setting: infer.tolerance=1e-6. Repeatable.", "PATH=VALUE")]
+StageName = Annotated[str | None, Option("Training stage to run (default: the last).", "NAME")]
+Features = Annotated[list[str] | None, Option("Python file with @dcrfdsl.feature functions. Repeatable.", "FILE.py")]
 Decode = Annotated[
     str | None,
     Option(
-        "--decode",
-        metavar="RULE",
-        help="joint, marginal, local, certified, optimal or fscore(LABEL) (default: what the model was made for).",
+        "joint, marginal, local, certified, optimal or fscore(LABEL) (default: what the model was made for).", "RULE"
     ),
 ]
 TableFormat = Annotated[
     Literal["text", "markdown", "latex", "csv"],
-    Option("--format", metavar="text|markdown|latex|csv", help="How tables are written, for papers and spreadsheets."),
+    Option("How tables are written, for papers and spreadsheets.", "text|markdown|latex|csv"),
 ]
 
 
@@ -293,23 +292,17 @@ TableFormat = Annotated[
 class TableOptions:
     """What `eval` and `cv` have in common."""
 
-    by_label: Annotated[
-        bool, Option("--by-label", help="Precision, recall, F1 and support of each state and segment type.")
-    ] = False
-    confusion: Annotated[bool, Option("--confusion", help="How often each state was labelled as each other.")] = False
+    by_label: Annotated[bool, Option("Precision, recall, F1 and support of each state and segment type.")] = False
+    confusion: Annotated[bool, Option("How often each state was labelled as each other.")] = False
     format: TableFormat = "text"
 
 
-Level = Annotated[float, Option("--level", metavar="SHARE", help="Confidence of the intervals, 0 to 1.")]
-Draws = Annotated[int, Option("--draws", min=1, max=MOST_DRAWS, metavar="N", help="Samples of the bootstrap.")]
+Level = Annotated[float, Option("Confidence of the intervals, 0 to 1.", "SHARE")]
+Draws = Annotated[int, Option("Samples of the bootstrap.", "N", min=1, max=MOST_DRAWS)]
 OutputOrStdout = Annotated[
-    Path | None,
-    Option("--output", "-o", metavar="FILE", dash=True, help="Write it to this file (default, or -: stdout)."),
+    Path | None, Option("Write it to this file (default, or -: stdout).", "FILE", short="-o", dash=True)
 ]
-Rounds = Annotated[int | None, Option("--rounds", min=0, metavar="N", help="A boosted model as it was after N rounds.")]
+Rounds = Annotated[int | None, Option("A boosted model as it was after N rounds.", "N", min=0)]
 Threads = Annotated[
-    int | None,
-    Option(
-        "--threads", metavar="N", min=1, envvar="DCRFDSL_THREADS", help="Threads to compute with (default: all cores)."
-    ),
+    int | None, Option("Threads to compute with (default: all cores).", "N", min=1, envvar="DCRFDSL_THREADS")
 ]

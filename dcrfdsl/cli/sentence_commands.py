@@ -26,15 +26,11 @@ SMALL = 5e-3  # smaller contributions would lose most of their digits with two d
 def why(
     model: Annotated[str, Argument("MODEL", help="Model file.")],
     data: Annotated[str, Argument("DATA", help="Data, with labels or without; - is stdin.")],
-    at: Annotated[int, Option("--at", min=1, metavar="T", help="Which position of the sentence, from 1.")],
-    sentence: Annotated[int, Option("--sentence", "-n", min=1, metavar="N", help="Which sentence, from 1.")] = 1,
-    label: Annotated[
-        str | None, Option("--label", metavar="NAME", help="Which label, where there are several.")
-    ] = None,
-    against: Annotated[
-        str | None, Option("--against", metavar="STATE", help="Compare with this state (default: the likeliest other).")
-    ] = None,
-    top: Annotated[int, Option("--top", min=1, metavar="N", help="The N largest contributions.")] = 20,
+    at: Annotated[int, Option("Which position of the sentence, from 1.", "T", min=1)],
+    sentence: Annotated[int, Option("Which sentence, from 1.", "N", short="-n", min=1)] = 1,
+    label: Annotated[str | None, Option("Which label, where there are several.", "NAME")] = None,
+    against: Annotated[str | None, Option("Compare with this state (default: the likeliest other).", "STATE")] = None,
+    top: Annotated[int, Option("The N largest contributions.", "N", min=1)] = 20,
     features: Features = None,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -142,11 +138,9 @@ def probability(
     model: Annotated[str, Argument("MODEL", help="Model file.")],
     data: Annotated[str, Argument("DATA", help="Data, with labels or without; - is stdin.")],
     events: Annotated[list[str], Argument("EVENT...", help="Conditions over labels, positions counted from 1.")],
-    sentence: Annotated[
-        int | None, Option("--sentence", "-n", min=1, metavar="N", help="Which sentence, from 1 (default: 1).")
-    ] = None,
-    every: Annotated[bool, Option("--every", help="Ask about every sentence.")] = False,
-    given: Annotated[bool, Option("--given", help="Keep to the labels of the input; _ is free.")] = False,
+    sentence: Annotated[int | None, Option("Which sentence, from 1 (default: 1).", "N", short="-n", min=1)] = None,
+    every: Annotated[bool, Option("Ask about every sentence.")] = False,
+    given: Annotated[bool, Option("Keep to the labels of the input; _ is free.")] = False,
     threads: Threads = None,
     features: Features = None,
     as_json: Json = False,

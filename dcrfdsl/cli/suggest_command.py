@@ -29,14 +29,12 @@ _TOKENS_AT_ONCE = 5_000  # few, as each sentence is cut out of its chunk
 def suggest(
     model: Annotated[str, Argument("MODEL", help="Model file.")],
     pool: Annotated[list[str], Argument("POOL...", help="Data without labels, files or folders; - is stdin.")],
-    by: Annotated[str, Option("--by", metavar="RULE", help="entropy, confidence or margin.")] = "entropy",
-    count: Annotated[int, Option("--count", min=1, metavar="N", help="How many sentences.")] = 50,
-    diversity: Annotated[
-        float, Option("--diversity", metavar="D", help="How much to spread; 0: by score alone.")
-    ] = 1.0,
-    longest: Annotated[int | None, Option("--longest", min=1, metavar="N", help="Leave out longer ones.")] = None,
+    by: Annotated[str, Option("entropy, confidence or margin.", "RULE")] = "entropy",
+    count: Annotated[int, Option("How many sentences.", "N", min=1)] = 50,
+    diversity: Annotated[float, Option("How much to spread; 0: by score alone.", "D")] = 1.0,
+    longest: Annotated[int | None, Option("Leave out longer ones.", "N", min=1)] = None,
     output: OutputOrStdout = None,
-    studio: Annotated[bool, Option("--label-studio", help="Write tasks of Label Studio.")] = False,
+    studio: Annotated[bool, Option("Write tasks of Label Studio.", name="--label-studio")] = False,
     threads: Threads = None,
     features: Features = None,
     as_json: Json = False,

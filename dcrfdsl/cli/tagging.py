@@ -86,46 +86,30 @@ class TagOptions:
     model: Annotated[str, Argument("MODEL", help="Model file.")]
     files: Annotated[list[str] | None, Argument("[FILE...]", help="Text to tag; - or nothing is stdin.")] = None
     output: OutputOrStdout = None
-    marginals: Annotated[
-        bool, Option("--marginals", help="One more column a label: STATE:PROBABILITY;…, likeliest first.")
-    ] = False
+    marginals: Annotated[bool, Option("One more column a label: STATE:PROBABILITY;…, likeliest first.")] = False
     cliques: Annotated[
-        bool, Option("--clique-marginals", help="With --json: the distribution of every clique at every place.")
+        bool, Option("With --json: the distribution of every clique at every place.", name="--clique-marginals")
     ] = False
-    confidence: Annotated[bool, Option("--confidence", help="More columns: probabilities of what is predicted.")] = (
+    confidence: Annotated[bool, Option("More columns: probabilities of what is predicted.")] = False
+    sets: Annotated[bool, Option("What the truth may be, with the promise of `calibrate --cover`.")] = False
+    accept: Annotated[bool, Option("Which labels can be taken unseen, by `calibrate --precision` or `--recall`.")] = (
         False
     )
-    sets: Annotated[bool, Option("--sets", help="What the truth may be, with the promise of `calibrate --cover`.")] = (
-        False
-    )
-    accept: Annotated[
-        bool, Option("--accept", help="Which labels can be taken unseen, by `calibrate --precision` or `--recall`.")
-    ] = False
-    nbest: Annotated[int | None, Option("--nbest", min=1, metavar="K", help="The K best labellings of a sentence.")] = (
-        None
-    )
+    nbest: Annotated[int | None, Option("The K best labellings of a sentence.", "K", min=1)] = None
     decode: Decode = None
-    given: Annotated[bool, Option("--given", help="Keep to the labels of the input; _ is free.")] = False
-    apart: Annotated[
-        bool, Option("--apart", help="Keep gold: predictions go to MISC in conllu, to `predicted` in spans.")
-    ] = False
-    pretty: Annotated[bool, Option("--pretty", help="For reading: a line a label, in colours on a terminal.")] = False
+    given: Annotated[bool, Option("Keep to the labels of the input; _ is free.")] = False
+    apart: Annotated[bool, Option("Keep gold: predictions go to MISC in conllu, to `predicted` in spans.")] = False
+    pretty: Annotated[bool, Option("For reading: a line a label, in colours on a terminal.")] = False
     as_json: Json = False
     flush: Annotated[
         bool | None,
-        Option("--flush/--no-flush", help="Answer each sentence at its end (default at pipes and terminals)."),
+        Option("Answer each sentence at its end (default at pipes and terminals).", name="--flush/--no-flush"),
     ] = None
     rounds: Rounds = None
     threads: Threads = None
     jobs: Annotated[
         int | None,
-        Option(
-            "--jobs",
-            min=1,
-            max=MOST_JOBS,
-            metavar="N",
-            help="Tag by N processes (default: 1), for much text; they share the threads.",
-        ),
+        Option("Tag by N processes (default: 1), for much text; they share the threads.", "N", min=1, max=MOST_JOBS),
     ] = None
     features: Features = None
     quiet: Quiet = False

@@ -40,15 +40,14 @@ READY = {
 def new(
     template: Annotated[str | None, Argument("[NAME]", help="A template; without one, they are listed.")] = None,
     output: Annotated[
-        Path | None,
-        Option("--output", "-o", metavar="FILE", dash=True, help="Write it to this new file (default, or -: stdout)."),
+        Path | None, Option("Write it to this new file (default, or -: stdout).", "FILE", short="-o", dash=True)
     ] = None,
     data: Annotated[
-        str | None, Option("--for", metavar="DATA", help="Make a first template for this data, a file or a folder.")
+        str | None, Option("Make a first template for this data, a file or a folder.", "DATA", name="--for")
     ] = None,
-    source: Annotated[str | None, Option("--from", metavar="FORMAT", help="Of DATA: csv, 'conll(word, pos)'.")] = None,
-    labels: Annotated[str | None, Option("--labels", metavar="NAMES", help="Its columns to predict: pos,ner.")] = None,
-    compares: Annotated[bool, Option("--try", help="Train three templates for DATA, and write the best one.")] = False,
+    source: Annotated[str | None, Option("Of DATA: csv, 'conll(word, pos)'.", "FORMAT", name="--from")] = None,
+    labels: Annotated[str | None, Option("Its columns to predict: pos,ner.", "NAMES")] = None,
+    compares: Annotated[bool, Option("Train three templates for DATA, and write the best one.", name="--try")] = False,
     quiet: Quiet = False,
 ) -> None:
     """List ready templates, copy one, or make one for your data.
@@ -138,7 +137,7 @@ def _first_sentence(path: Path) -> str:
 
 def fmt(
     templates: Annotated[list[str], Argument("TEMPLATE...", help="Template files; - is stdin, to stdout.")],
-    check: Annotated[bool, Option("--check", help="Change nothing; exit 1 if a file is not in this layout.")] = False,
+    check: Annotated[bool, Option("Change nothing; exit 1 if a file is not in this layout.")] = False,
     features: Features = None,
     quiet: Quiet = False,
 ) -> None:

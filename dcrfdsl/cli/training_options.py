@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, kw_only=True)
 class TrainOptions:
     template: Annotated[str, Argument("TEMPLATE", help="Template file; - is stdin.")]
-    output: Annotated[Path, Option("--output", "-o", metavar="MODEL", help="Write the model here.")]
+    output: Annotated[Path, Option("Write the model here.", "MODEL", short="-o")]
     data: Annotated[
         list[str] | None,
         Argument(
@@ -38,72 +38,42 @@ class TrainOptions:
             help="Training data: files, or folders of files; - is stdin. A template without weights needs none.",
         ),
     ] = None
-    dev: Annotated[str | None, Option("--dev", metavar="DATA", help="Held-out data, scored as training goes on.")] = (
-        None
-    )
-    unlabelled: Annotated[
-        str | None, Option("--unlabelled", metavar="DATA", help="Data without labels, in which `expect` counts shares.")
-    ] = None
+    dev: Annotated[str | None, Option("Held-out data, scored as training goes on.", "DATA")] = None
+    unlabelled: Annotated[str | None, Option("Data without labels, in which `expect` counts shares.", "DATA")] = None
     start: Annotated[
-        str | None, Option("--from", metavar="MODEL", help="Start from the weights of this model, where they fit.")
+        str | None, Option("Start from the weights of this model, where they fit.", "MODEL", name="--from")
     ] = None
-    resume: Annotated[bool, Option("--resume", help="Go on with the training that was broken off.")] = False
-    checkpoint: Annotated[
-        int, Option("--checkpoint", metavar="SECONDS", min=0, help="Save what --resume needs as often as this.")
-    ] = 60
-    memory: Annotated[
-        str | None, Option("--memory", metavar="SIZE", help="Read the data in parts, and use no more memory: 2GB.")
-    ] = None
-    cache: Annotated[
-        Path | None, Option("--cache", metavar="DIR", help="Keep the parts of the data here, for later trainings.")
-    ] = None
+    resume: Annotated[bool, Option("Go on with the training that was broken off.")] = False
+    checkpoint: Annotated[int, Option("Save what --resume needs as often as this.", "SECONDS", min=0)] = 60
+    memory: Annotated[str | None, Option("Read the data in parts, and use no more memory: 2GB.", "SIZE")] = None
+    cache: Annotated[Path | None, Option("Keep the parts of the data here, for later trainings.", "DIR")] = None
     workers: Annotated[
-        int | None,
-        Option(
-            "--workers", metavar="N", min=1, max=MOST_JOBS, help="Train by N processes of this machine (needs dask)."
-        ),
+        int | None, Option("Train by N processes of this machine (needs dask).", "N", min=1, max=MOST_JOBS)
     ] = None
-    cluster: Annotated[
-        str | None, Option("--cluster", metavar="ADDRESS", help="Train by the workers of this Dask scheduler.")
-    ] = None
+    cluster: Annotated[str | None, Option("Train by the workers of this Dask scheduler.", "ADDRESS")] = None
     stage: StageName = None
     set_: SetPaths = None
-    tune: Annotated[
-        bool, Option("--tune", help="Search the constants that have a `tune` range for the best score on --dev.")
-    ] = False
+    tune: Annotated[bool, Option("Search the constants that have a `tune` range for the best score on --dev.")] = False
     best: Annotated[
-        str | None,
-        Option("--best", metavar="SCORE", help="The score of --tune, as `eval` names it (default: the first metric)."),
+        str | None, Option("The score of --tune, as `eval` names it (default: the first metric).", "SCORE")
     ] = None
     at_least: Annotated[
-        list[str] | None,
-        Option("--at-least", metavar="SCORE=NUMBER", help="--tune keeps this score at NUMBER or more. Repeatable."),
+        list[str] | None, Option("--tune keeps this score at NUMBER or more. Repeatable.", "SCORE=NUMBER")
     ] = None
-    search: Annotated[
-        str | None, Option("--search", metavar="METHOD", help="How --tune searches: grid (default), random, optuna.")
-    ] = None
-    trials: Annotated[
-        int | None, Option("--trials", min=1, metavar="N", help="How many values --tune tries at most (default: 9).")
-    ] = None
-    seed: Annotated[
-        int | None, Option("--seed", min=0, metavar="N", help="Seed of the search of --tune (default: 0).")
-    ] = None
+    search: Annotated[str | None, Option("How --tune searches: grid (default), random, optuna.", "METHOD")] = None
+    trials: Annotated[int | None, Option("How many values --tune tries at most (default: 9).", "N", min=1)] = None
+    seed: Annotated[int | None, Option("Seed of the search of --tune (default: 0).", "N", min=0)] = None
     jobs: Annotated[
         int | None,
         Option(
-            "--jobs",
+            "Run N trials of --tune, or N restarts, at once (default: 1); they share the threads.",
+            "N",
             min=1,
             max=MOST_JOBS,
-            metavar="N",
-            help="Run N trials of --tune, or N restarts, at once (default: 1); they share the threads.",
         ),
     ] = None
-    curve: Annotated[
-        Path | None, Option("--curve", metavar="FILE", help="Write learning curves here: .csv or .jsonl.")
-    ] = None
-    log: Annotated[
-        Path | None, Option("--log", metavar="FILE", help="Write a line of JSON for each event of training here.")
-    ] = None
+    curve: Annotated[Path | None, Option("Write learning curves here: .csv or .jsonl.", "FILE")] = None
+    log: Annotated[Path | None, Option("Write a line of JSON for each event of training here.", "FILE")] = None
     threads: Threads = None
     features: Features = None
     as_json: Json = False

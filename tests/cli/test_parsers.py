@@ -14,15 +14,15 @@ from dcrfdsl.cli.options import Argument, Option, command_parser
 def toy(
     first: Annotated[str, Argument("FIRST", help="One.")],
     rest: Annotated[list[Path] | None, Argument("REST...", help="Any number.")] = None,
-    data: Annotated[str | None, Option("--data", metavar="DATA", help="A file.")] = None,
-    code: Annotated[list[str] | None, Option("--code", metavar="FILE.py", help="Files.")] = None,
-    column: Annotated[str | None, Option("--column", metavar="COLUMN", help="No file.")] = None,
-    kind: Annotated[Literal["a", "b"], Option("--kind", help="A kind.")] = "a",
-    number: Annotated[int | None, Option("--number", "-n", min=1, envvar="TOY_NUMBER", help="From 1.")] = None,
-    share: Annotated[float, Option("--share", help="A share.")] = 0.5,
-    words: Annotated[list[str] | None, Option("--word", help="Words.")] = None,
-    flag: Annotated[bool, Option("--flag", help="A flag.")] = False,
-    pair: Annotated[bool | None, Option("--pair/--no-pair", help="A pair.")] = None,
+    data: Annotated[str | None, Option("A file.", "DATA")] = None,
+    code: Annotated[list[str] | None, Option("Files.", "FILE.py")] = None,
+    column: Annotated[str | None, Option("No file.", "COLUMN")] = None,
+    kind: Annotated[Literal["a", "b"], Option("A kind.")] = "a",
+    number: Annotated[int | None, Option("From 1.", short="-n", min=1, envvar="TOY_NUMBER")] = None,
+    share: Annotated[float, Option("A share.")] = 0.5,
+    words: Annotated[list[str] | None, Option("Words.", name="--word")] = None,
+    flag: Annotated[bool, Option("A flag.")] = False,
+    pair: Annotated[bool | None, Option("A pair.", name="--pair/--no-pair")] = None,
 ) -> None:
     """Read this."""
     READ.update(locals())
