@@ -219,10 +219,10 @@ def tally_of(evaluation: Evaluation, call: CallSpec) -> Tally:
         guess = METRIC_WORDS.suggest(call.name)
         remedy = f"did you mean `{guess}`?" if guess else f"known metrics: {', '.join(METRICS)}"
         raise metric_error(f"`{call.name}` is not a metric", remedy)
-    metric, takes, (names, written) = METRICS[call.name], METRIC_WORDS[call.name].takes, written_call(call)
+    metric, (names, written) = METRICS[call.name], written_call(call)
     if not fits_metric(call):
         found = written if names else f"{call.name}()"
-        expected = " or ".join(f"`{usage}`" for usage in metric_usages(call.name, takes))
+        expected = " or ".join(f"`{usage}`" for usage in metric_usages(call.name))
         raise metric_error(f"found `{found}`, expected {expected}", None)
     labels = judged_names(call)
     if unknown := [name for name in labels if name not in {*evaluation.views, *evaluation.gold}]:

@@ -1,6 +1,7 @@
-"""The formats of the `data` statement: their columns and options, and what the reference says of them.
+"""The formats of the `data` statement: their columns and options.
 
-The room `data`, which reads and writes them, has a table of the same names. Not here: rules (`data_rules`).
+The room `data`, which reads and writes them, has a table of the same names, and `reference/words.md` says what they
+are. Not here: rules (`data_rules`).
 """
 
 from __future__ import annotations
@@ -30,13 +31,9 @@ class Format:
     """`sources` are the columns that a format names (None: any column of the file), `keyed` those with keys.
 
     `last` are the types of the last column, if the format has one for all features; the columns before it are texts, at
-    most `before` of them. `synonyms` are words of other tools for its columns. `example`: lines of a template that use
-    it. `written_out`: lines with the options that the example leaves out.
+    most `before` of them. `synonyms` are words of other tools for its columns.
     """
 
-    summary: str
-    example: str
-    written_out: str = ""
     sources: tuple[str, ...] | None = None
     keyed: tuple[str, ...] = ()
     options: Mapping[str, FormatOption] = field(default_factory=dict)
@@ -111,21 +108,8 @@ _SPANS = {
 FORMATS: Table[Format] = Table(
     "data format",
     {
-        "conll": Format(
-            "A token a line, columns split by white space, and a blank line after each sentence.",
-            'data conll(word, pos, chunk, separator = "\\t", comment = "#")\nlabel chunk\nclique chunk: word',
-            'data conll(temp: float, y, separator = ",", comment = "#", missing = "?")\nlabel y\nclique y: temp',
-            options={"separator": _SEPARATOR, "comment": _COMMENT, **_MISSING},
-        ),
+        "conll": Format(options={"separator": _SEPARATOR, "comment": _COMMENT, **_MISSING}),
         "conllu": Format(
-            'CoNLL-U, with columns by name. `feats("Case")` reads one key of FEATS, `misc("ner")` one of MISC: the '
-            "first value counts, repeats are warned of once, and an absent key reads `_`, an ordinary state. "
-            '`joined("upos feats")` reads several columns as one value with spaces between. `tag` writes predictions '
-            "where the labels come from, into columns and keys, and what has no place there into MISC.",
-            'data conllu(word = form, upos, case = feats("Case"))\nlabel upos\nclique upos: word\n'
-            "clique upos[-1], upos",
-            'data conllu(word = form, head: int, upos, predictions = "misc", missing = "_")\nlabel upos\n'
-            "clique upos: word, head",
             sources=("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc"),
             keyed=("feats", "misc", "joined"),
             options={"predictions": _among(_PREDICTIONS, "own", "misc"), **_MISSING},
@@ -134,92 +118,20 @@ FORMATS: Table[Format] = Table(
                 "relation": "deprel",
             },
         ),
-        "jsonl": Format(
-            'A sentence a line: `{"word": ["The", "dog"]}`, or a list of tokens `[{"word": "The"}, …]`.',
-            "data jsonl(word, chunk)\nlabel chunk\nclique chunk: word",
-            'data jsonl(temp: float, y, missing = "")\nlabel y\nclique y: temp',
-            options=_MISSING,
-        ),
-        "csv": Format(
-            'A token a row below a row of names, by which columns are found; others are left alone. `column("Word '
-            'form")` is the column of that name, where it is no plain word. Quotes enclose cells as in RFC 4180. A '
-            "blank row, or one of separators alone, ends a sentence; so does a new value in the column `sentence`, "
-            "where an empty cell continues the sentence above. `tag` adds columns `predicted_NAME`.",
-            'data csv(word = column("Word form"), pos, chunk, sentence = "sentence_id")\nlabel chunk\n'
-            "clique chunk: word",
-            'data csv(temp: float, y, sentence = "id", separator = ";", quote = "none", decimal = ",", missing = "")\n'
-            "label y\nclique y: temp",
-            keyed=("column",),
-            options=_CSV,
-        ),
-        "tsv": Format(
-            "Like `csv`, split by TABs and without quotes, because a quote mark is a token of many corpora. Files of "
-            'spreadsheets, which enclose cells, need `quote = "\\""`.',
-            "data tsv(word, pos, chunk)\nlabel chunk\nclique chunk: word",
-            'data tsv(temp: float, y, sentence = "id", separator = "|", quote = "\\"", decimal = ",", missing = "NA")\n'
-            "label y\nclique y: temp",
-            keyed=("column",),
-            options=_TSV,
-        ),
+        "jsonl": Format(options=_MISSING),
+        "csv": Format(keyed=("column",), options=_CSV),
+        "tsv": Format(keyed=("column",), options=_TSV),
         "spans": Format(
-            "Running texts with labelled spans of characters, as JSON lines: "
-            '`{"text": "Ann ran", "label": [[0, 3, "PER"]]}`, and as spaCy, Prodigy and Label Studio write them. A '
-            "text is one sequence. The source `token` is the token, `spans` the mark of its segment, in the scheme of "
-            "the label; `start` and `end` are its offsets, and `space` says `yes` or `no` to white space before it. "
-            '`spans("KEY")` reads the list under that key. `tag` writes spans.',
-            'data spans(word = token, ner = spans, tokenizer = "words")\nlabel ner in bio(PER, LOC)\n'
-            "clique ner: word",
-            'data spans(word = token, ner = spans("labels"), tokenizer = "whitespace", misaligned = "widen",\n'
-            '           overlapping = "longest", offsets = "utf16", style = "spacy", predictions = "apart")\n'
-            "label ner in bio(PER, LOC)\nclique ner: word",
             sources=("token", "spans", "start", "end", "space"),
             keyed=("spans",),
             options=_SPANS,
             synonyms={"word": "token", "form": "token", "text": "token", "label": "spans", "entities": "spans"},
         ),
-        "parquet": Format(
-            "Apache Parquet, with the package `pyarrow`, the extra `parquet`. Where the columns are "
-            "lists, a row is a sentence; else a row is a token, and `sentence` names the column that tells sentences "
-            "apart. Class numbers that the file names are read as names. `tag` writes Parquet, with columns "
-            "`predicted_NAME`.",
-            "data parquet(word = tokens, ner = ner_tags)\nlabel ner\nclique ner: word",
-            'data parquet(temp: float, y, sentence = "id", missing = "")\nlabel y\nclique y: temp',
-            keyed=("column",),
-            options={"sentence": _SENTENCE, **_MISSING},
-        ),
-        "npz": Format(
-            "An archive of NumPy's arrays, as `numpy.savez` writes it, with an array of texts or numbers for each "
-            "column: of all tokens in turn, [N] or [N, K], or of sentences that are padded to one length, [S, T] or "
-            "[S, T, K]. `lengths` [S] has the number of tokens of each sentence. `tag` writes an archive of `lengths` "
-            "and texts `predicted_NAME`.",
-            "data npz(logits: scores(tag), tag)\nlabel tag in bio(PER, LOC)\nclique tag: offset(logits)",
-            'data npz(temp: float, y, lengths = "tokens", missing = "")\nlabel y\nclique y: temp',
-            keyed=("column",),
-            options={"lengths": _LENGTHS, **_MISSING},
-        ),
-        "fasta": Format(
-            "A sequence below a line `>name`, as of amino acids or DNA: a character a token. The columns are the lines "
-            "of a record in turn, the sequence and then labels, a character each. Without labels, as in data to be "
-            "tagged, a sequence may have several lines. `tag` adds lines to the record.",
-            "data fasta(aa, topology)\nlabel topology in {i, M, o}\nclique topology: aa[-3..3]\n"
-            "clique topology[-1], topology",
-        ),
-        "grmm": Format(
-            "A token a line: labels, `----`, then features, split at blanks, and a blank line after each sentence. "
-            "The last column has all features, the others a label each. A line without `----` has no labels, as in "
-            "data to be tagged. `tag` writes labels in their places.",
-            "data grmm(pos, chunk, marks: bag)\nlabel pos\nlabel chunk\nclique pos: marks\nclique chunk: marks\n"
-            "clique pos, chunk",
-            last=("bag", "weighted_bag"),
-        ),
-        "crfsuite": Format(
-            "A token a line: its label, then attributes `name` or `name:weight`, split at TABs, and a blank line "
-            "after each sentence. A colon in a name is written `\\:`, a backslash `\\\\`. A line to be tagged has "
-            "some label, too, such as `_`; `tag` replaces it.",
-            "data crfsuite(y, attributes: weighted_bag)\nlabel y\nclique y: attributes\nclique y[-1], y",
-            last=("weighted_bag",),
-            before=1,
-        ),
+        "parquet": Format(keyed=("column",), options={"sentence": _SENTENCE, **_MISSING}),
+        "npz": Format(keyed=("column",), options={"lengths": _LENGTHS, **_MISSING}),
+        "fasta": Format(),
+        "grmm": Format(last=("bag", "weighted_bag")),
+        "crfsuite": Format(last=("weighted_bag",), before=1),
     },
     {
         "conll-u": "conllu", "ud": "conllu", "json": "jsonl", "iob": "conll", "crfpp": "conll", "conll2000": "conll",

@@ -6,7 +6,7 @@ table of the same names. Not here: settings of stages (`setting_rules`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from ...foundation import DcrfError, Diagnostic, Table, number_text
@@ -17,82 +17,36 @@ from .checked_stages import running_stages, running_statements, stage_views
 from .context import COLUMN, At, Context, Rule, a, listed
 
 RUNS = "runs?"  # a word: runs of one state are segments
-_EITHER = "Where states have no marks, a run of one state other than `O` is a segment."
-_WHOLE = "Sentences where a label is not known are left out."
 LABELS = "label*"  # any number of labels, or none
 
 
 class MetricWords(NamedTuple):
-    """A metric of `evaluate`: the words for its arguments, what it measures, and numbers of which one is given by name,
-    with an example and limits.
+    """A metric of `evaluate`: the words for its arguments, and numbers of which one is given by name, with an example
+    and limits.
     """
 
     takes: tuple[str, ...]
-    summary: str
     options: Mapping[str, tuple[float, float, float]] = {}
 
 
 METRICS: Table[MetricWords] = Table(
     "metric",
     {
-        "accuracy": MetricWords(("label",), "The share of positions where the label is right."),
-        "joint_accuracy": MetricWords(
-            (LABELS,),
-            "The share of positions where all labels are right, or all of those that are named, among the positions "
-            "where all of these are known. A label of the sentence counts at each of its positions.",
-        ),
-        "sentence_accuracy": MetricWords(
-            ("label?",),
-            "The share of sentences where every label is right, or every one of the label that is named.",
-        ),
-        "segments": MetricWords(
-            ("label", RUNS),
-            "Precision, recall and F1 of segments, as conlleval counts them. With `runs`, for states without marks, a "
-            "run of one state other than `O` is a segment. A gap of missing labels is bridged where the segment goes "
-            "on behind it; where an end stays unknown, the segment is left out, and a predicted one that may be right "
-            "too.",
-        ),
-        "events": MetricWords(
-            ("label",),
-            "Precision, recall and F1 of segments that need not agree exactly. With `overlap = 0.5`, two of one type "
-            "match where they share at least half of the tokens that either has; with `tolerance = 3`, where neither "
-            f"border is off by more than 3 tokens. Each matches one other, and as many match as can. {_EITHER} What is "
-            "predicted on tokens without a known label is left out unless it matches.",
-            {"overlap": (0.5, 0.0, 1.0), "tolerance": (3, 0, 1_000_000)},
-        ),
-        "sov": MetricWords(
-            ("label",),
-            "The segment overlap of Zemla et al. (1999), as for secondary structure, from 0 to 1: the mean over "
-            f"sentences. {_EITHER} {_WHOLE}",
-        ),
-        "edit": MetricWords(
-            ("label",),
-            "1 − the Levenshtein distance of the types of gold and predicted segments in their order, over the larger "
-            f"number of these: the edit score of action segmentation, the mean over sentences. {_EITHER} {_WHOLE}",
-        ),
-        "by_state": MetricWords(
-            ("label",),
-            "Precision, recall, F1 and support of each state, and their micro, macro and weighted means. The macro F1 "
-            "comes first, so it decides a search.",
-        ),
-        "by_type": MetricWords(
-            ("label", RUNS),
-            "Precision, recall, F1 and support of each type of segment, and their micro, macro and weighted means. The "
-            "macro F1 comes first, so it decides a search.",
-        ),
-        "confusion": MetricWords(
-            ("label",), "How often each gold state was labelled as each state; the share of right ones comes first."
-        ),
-        "oov_accuracy": MetricWords(
-            ("label", COLUMN), "Accuracy at positions where the value of the column did not occur in training."
-        ),
-        "log_likelihood": MetricWords((), "Σ log p(y | x), in nats."),
-        "zero_one_risk": MetricWords((), "The share of wrong sentences. Less is better."),
-        "hamming_risk": MetricWords((), "The share of wrong labels, of all labels together. Less is better."),
-        "rank_risk": MetricWords(
-            (),
-            "The mean share of wrong labellings that score as high as the gold one, or a lower bound. Less is better.",
-        ),
+        "accuracy": MetricWords(("label",)),
+        "joint_accuracy": MetricWords((LABELS,)),
+        "sentence_accuracy": MetricWords(("label?",)),
+        "segments": MetricWords(("label", RUNS)),
+        "events": MetricWords(("label",), {"overlap": (0.5, 0.0, 1.0), "tolerance": (3, 0, 1_000_000)}),
+        "sov": MetricWords(("label",)),
+        "edit": MetricWords(("label",)),
+        "by_state": MetricWords(("label",)),
+        "by_type": MetricWords(("label", RUNS)),
+        "confusion": MetricWords(("label",)),
+        "oov_accuracy": MetricWords(("label", COLUMN)),
+        "log_likelihood": MetricWords(()),
+        "zero_one_risk": MetricWords(()),
+        "hamming_risk": MetricWords(()),
+        "rank_risk": MetricWords(()),
     },
     {
         "f1": "segments",
@@ -111,11 +65,12 @@ _OF_LOG_Z = ("likelihood", "marginal", "induce")  # criteria of sums that need n
 _WITH_SCORES = ("log_likelihood", "rank_risk")
 
 
-def metric_usages(name: str, takes: Sequence[str]) -> list[str]:
+def metric_usages(name: str) -> list[str]:
     """How a metric may be written: `segments(label)`, `segments(label, runs)`, `events(label, overlap = 0.5)`."""
+    takes, options = METRICS[name]
     if takes == (LABELS,):
         return [name, f"{name}(label, label, …)"]
-    if options := METRICS[name].options:
+    if options:
         return [f"{name}({takes[0]}, {option} = {example:g})" for option, (example, *_) in options.items()]
     least = sum(not word.endswith("?") for word in takes)
     calls = (", ".join(word.removesuffix("?") for word in takes[:n]) for n in range(least, len(takes) + 1))
@@ -250,7 +205,7 @@ def metrics(context: Context) -> Iterator[Diagnostic]:
 
 def _metric_arguments(context: Context, call: CallSpec) -> Iterator[Diagnostic]:
     wanted = METRICS[call.name].takes
-    usages = metric_usages(call.name, wanted)
+    usages = metric_usages(call.name)
     usage = " or ".join(f"`{one}`" for one in usages) if wanted else f"`{call.name}` alone"
     unnamed = [argument for argument in call.arguments if argument.name is None]
     given = [shown(argument.value) for argument in unnamed]

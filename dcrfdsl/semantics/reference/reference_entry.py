@@ -14,7 +14,7 @@ from pathlib import Path
 from ...foundation import dataclass
 
 WORDS = Path(__file__).with_name("words.md")
-PAGE = re.compile(r"## (.+)\n\n`(.+)`\n\n((?:.+\n)+)\n((?:.+\n)*?)\n*```\n((?:.*\n)+?)```\n")
+EXAMPLE = re.compile(r"^```\n((?:.*\n)+?)```$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -62,9 +62,12 @@ class ReferenceEntry:
 
 
 def written_entries(kind: str) -> Iterator[ReferenceEntry]:
-    """The words of a kind that `words.md` describes, in its order: usage, summary, text and example."""
-    pages = WORDS.read_text(encoding="utf-8").partition(f"\n# {kind}\n")[2].partition("\n# ")[0]
-    for page in PAGE.finditer(pages):
-        name, usage, *prose, example = page.groups()
-        summary, text = (" ".join(paragraph.split()) for paragraph in prose)
-        yield ReferenceEntry(kind, name, usage, summary, text, example=example.rstrip("\n"))
+    """The words of a kind that `words.md` describes, in its order: usage, summary, text and examples."""
+    section = WORDS.read_text(encoding="utf-8").partition(f"\n# {kind}\n")[2].partition("\n# ")[0]
+    for page in section.split("\n## ")[1:]:
+        name, _, body = page.partition("\n")
+        example, written_out, *_ = (*(lines.rstrip("\n") for lines in EXAMPLE.findall(body)), "", "")
+        blocks = EXAMPLE.sub("", body).strip("\n").split("\n\n")
+        usage = blocks.pop(0).strip() if blocks[0].startswith("    ") else ""
+        summary, text, *_ = (*(" ".join(block.split()) for block in blocks), "", "")
+        yield ReferenceEntry(kind, name, usage, summary, text, example=example, written_out=written_out)

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from ...syntax import shown
-from ..checks import FORMATS, METRICS, metric_usages
+from ..checks import FORMATS, METRICS, Format, metric_usages
 from ..schema import FUNCTIONS, RANGES, SCHEMES, SEGMENT_FUNCTIONS, FunctionSignature
 from .reference_entry import ReferenceEntry, SettingEntry, written_entries
 
@@ -30,7 +30,8 @@ LENGTH_KINDS = {
 
 def word_entries() -> Iterator[ReferenceEntry]:
     """An entry for each word that stands inside a statement."""
-    yield from (_function(signature) for signature in FUNCTIONS.values())
+    for entry in written_entries(FUNCTIONS.kind):
+        yield _function(entry, FUNCTIONS[entry.name])
     for name, meaning in SEGMENT_FUNCTIONS.items():
         yield ReferenceEntry(
             "function of a segment", name, f"segment LABEL up to N: {name}(COLUMN)",
@@ -38,19 +39,8 @@ def word_entries() -> Iterator[ReferenceEntry]:
         )  # fmt: skip
     yield from written_entries("test")
     yield from written_entries("place")
-    for name, data_format in FORMATS.items():
-        options = tuple(
-            SettingEntry(
-                option, one.expected, one.default, "", "", one.meaning,
-                data_format.written_out if f"{option} =" in data_format.written_out else data_format.example,
-            )
-            for option, one in data_format.options.items()
-        )  # fmt: skip
-        columns = f" Its columns: {', '.join(f'`{c}`' for c in data_format.sources)}." if data_format.sources else ""
-        yield ReferenceEntry(
-            FORMATS.kind, name, f"data {name}(COLUMN, …)", data_format.summary + columns, settings=options,
-            example=data_format.example, written_out=data_format.written_out, synonyms=FORMATS.synonyms_of(name),
-        )  # fmt: skip
+    for entry in written_entries(FORMATS.kind):
+        yield _format(entry, FORMATS[entry.name])
     yield from written_entries("column type")
     for entry in written_entries("domain"):
         synonyms, summary = SCHEMES.synonyms_of(entry.name), entry.summary
@@ -58,13 +48,10 @@ def word_entries() -> Iterator[ReferenceEntry]:
             marks = ", ".join(f"{mark}-X" for mark in SCHEMES[entry.name].marks)
             summary += f" The states are in this order: {marks} of the first type, of the second …, then O."
         yield replace(entry, summary=summary, synonyms=synonyms)
-    for name, metric in METRICS.items():
-        usages = metric_usages(name, metric.takes)
-        yield ReferenceEntry(
-            METRICS.kind, name, "evaluate " + " | ".join(usages), metric.summary,
-            example=f"evaluate {usages[0]}".replace("(label", "(chunk").replace("column", "word"),
-            synonyms=METRICS.synonyms_of(name),
-        )  # fmt: skip
+    for entry in written_entries(METRICS.kind):
+        usages, synonyms = metric_usages(entry.name), METRICS.synonyms_of(entry.name)
+        example = f"evaluate {usages[0]}".replace("(label", "(chunk").replace("column", "word")
+        yield replace(entry, usage="evaluate " + " | ".join(usages), example=example, synonyms=synonyms)
     for name, kind in RANGES.items():
         yield ReferenceEntry(
             RANGES.kind, name, f"let NAME = VALUE tune {kind.example}", f"{kind.summary} It takes "
@@ -74,19 +61,26 @@ def word_entries() -> Iterator[ReferenceEntry]:
         )  # fmt: skip
 
 
-def _function(signature: FunctionSignature) -> ReferenceEntry:
-    settings = tuple(
-        SettingEntry(
-            parameter.name, LENGTH_KINDS[parameter.kind],
-            "required" if parameter.default is None else shown(parameter.default),
-            "", "", parameter.meaning, signature.example,
-        )
-        for parameter in signature.parameters
+def _format(entry: ReferenceEntry, data_format: Format) -> ReferenceEntry:
+    options = []
+    for name, one in data_format.options.items():
+        example = entry.written_out if f"{name} =" in entry.written_out else entry.example
+        options.append(SettingEntry(name, one.expected, one.default, "", "", one.meaning, example))
+    columns = f" Its columns: {', '.join(f'`{c}`' for c in data_format.sources)}." if data_format.sources else ""
+    return replace(
+        entry, usage=f"data {entry.name}(COLUMN, …)", summary=entry.summary + columns, settings=tuple(options),
+        synonyms=FORMATS.synonyms_of(entry.name),
     )  # fmt: skip
+
+
+def _function(entry: ReferenceEntry, signature: FunctionSignature) -> ReferenceEntry:
+    settings = []
+    for one in signature.parameters:
+        default = "required" if one.default is None else shown(one.default)
+        settings.append(SettingEntry(one.name, LENGTH_KINDS[one.kind], default, "", "", one.meaning, entry.example))
     gives = {"value": "one value a position", "values": "several values a position", "test": "a test"}
     gives |= {"scores": "a score for each assignment of the clique", "number": "a number", "statistic": "a number"}
-    return ReferenceEntry(
-        FUNCTIONS.kind, signature.name, signature.usage, f"{signature.summary[0].upper()}{signature.summary[1:]}.",
-        f"It gives {gives[signature.returns]}.", settings=settings, example=signature.example,
-        synonyms=FUNCTIONS.synonyms_of(signature.name),
+    return replace(
+        entry, usage=signature.usage, text=f"It gives {gives[signature.returns]}.", settings=tuple(settings),
+        synonyms=FUNCTIONS.synonyms_of(entry.name),
     )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Signatures of the built-in feature functions: their parameters, results and purposes.
+"""Signatures of the built-in feature functions: their parameters and results.
 
 The checker and the room `features` share the table `FUNCTIONS`, so it loads nothing heavy. `bin(age, 4)` and
 `bin(age, 18, 30, 65)` have arguments of their own kind, and their bins have names. Not here: the functions
@@ -35,7 +35,7 @@ class Parameter:
 @dataclass(frozen=True)
 class FunctionSignature:
     """returns: one `value` per position, several `values`, a `test`, `scores` of states, a `number`, or a `statistic`,
-    the number of a window.   example: a statement, for the reference.
+    the number of a window.
 
     Without parameters it is a bare word.
     """
@@ -43,8 +43,6 @@ class FunctionSignature:
     name: str
     parameters: tuple[Parameter, ...]
     returns: Literal["value", "values", "test", "scores", "number", "statistic"]
-    summary: str
-    example: str
 
     @property
     def usage(self) -> str:
@@ -79,93 +77,31 @@ _WINDOW = Parameter("term", "window", "what it reads, and in which window: `temp
 _SCORES = Parameter("scores", "scores", "a column of scores of the variables of the clique")
 _SCALE = Parameter("scale", "factor", "what all of them are multiplied by; a constant can be tuned", Number(value=1))
 
-_HERE = "clique chunk as here: "
-_STATISTICS = {
-    "mean": "the mean",
-    "max": "the largest",
-    "min": "the smallest",
-    "spread": "the standard deviation, nothing where there is but one,",
-    "change": "the last less the first",
-    "slope": "by least squares, how much they grow from one position to the next, nothing where there is but one,",
-}
+_STATISTICS = ("mean", "max", "min", "spread", "change", "slope")
 
 FUNCTIONS: Table[FunctionSignature] = Table(
     "feature function",
     {
         signature.name: signature
         for signature in (
-            FunctionSignature("bias", (), "test", "always fires", _HERE + "bias"),
-            FunctionSignature("lower", (_TERM,), "value", "the value in lower case", _HERE + "lower(word)"),
-            FunctionSignature(
-                "prefix", (_TERM, _LENGTHS), "values", "the first characters, if there are so many",
-                _HERE + "prefix(word, 1..4)",
-            ),
-            FunctionSignature(
-                "suffix", (_TERM, _LENGTHS), "values", "the last characters, if there are so many",
-                _HERE + "suffix(word, 3), suffix(word, 1..4)[-1]",
-            ),
-            FunctionSignature(
-                "extract", (_TERM, _PATTERN), "value",
-                "the first part of the value that a regular expression matches; nothing where it does not match",
-                _HERE + "extract(word, /[0-9]+/), extract(lower(word), /[^-]*$/)[-1]",
-            ),
-            FunctionSignature(
-                "shape", (_TERM, _SHORT), "value",
-                "letters as X or x, digits as d, the rest as it is; `short = yes` collapses runs",
-                _HERE + "shape(word), shape(word, short = yes)",
-            ),
-            FunctionSignature(
-                "part", (_TERM, _PART), "values",
-                "a part of a value that has several, split by spaces; nothing where it has fewer",
-                "view kind = part(chunk, 1)\nclique kind[-1], kind as moves",
-            ),
-            FunctionSignature(
-                "length", (_TERM,), "value", "the number of characters, 20 and more together", _HERE + "length(word)"
-            ),
-            FunctionSignature(
-                "bin", (_TERM, _BINS), "value",
-                "the range that a number lies in: one of so many with about as many training tokens each, or between "
-                "given edges; nothing where the value is no number",
-                _HERE + "bin(length(word), 4), bin(extract(word, /[0-9]+/), 1900, 2000)[-1..1]",
-            ),
-            FunctionSignature(
-                "standardize", (_NUMBER,), "number",
-                "the number less the mean of the training data, divided by its standard deviation, both of which the "
-                "model keeps",
-                _HERE + "standardize(length(word))[-1..1]",
-            ),
-            FunctionSignature(
-                "scale", (_NUMBER,), "number",
-                "the number divided by the largest absolute value in the training data, which the model keeps",
-                _HERE + "scale(length(word)), scale(index) & pos",
-            ),
-            *(
-                FunctionSignature(
-                    name, (_WINDOW,), "statistic",
-                    f"{what} of the numbers in a window, as far as it lies in the sentence; missing ones are left out",
-                    f"{_HERE}{name}(length(word)[-2..2]), standardize({name}(index[-3..0])) & pos",
-                )
-                for name, what in _STATISTICS.items()
-            ),
-            FunctionSignature(
-                "chars", (_TERM, _LENGTHS), "values", "every n-gram of characters", _HERE + "chars(word, 2..3)"
-            ),
-            FunctionSignature(
-                "span", (_TERM, _LEXICON), "value", "B and I on the longest lexicon entry",
-                f'lexicon places = "places.txt"\n{_HERE}span(word, places)',
-            ),
-            FunctionSignature(
-                "first", (), "test", "the first position of the sequence", _HERE + "first & lower(word)"
-            ),
-            FunctionSignature("last", (), "test", "the last position of the sequence", _HERE + "last"),
-            FunctionSignature(
-                "offset", (_SCORES, _SCALE), "scores",
-                "scores that are given, as those of a neural net: they are added without a weight",
-                "let trust = 0.5 tune log(0.1, 10)\ndata jsonl(logits: scores(tag), other: scores(tag), tag)\n"
-                "label tag in bioes(PER, LOC)\nclique tag: offset(logits), offset(other, scale = trust)\n"
-                "clique tag[-1], tag",
-            ),
-            FunctionSignature("index", (), "value", "the position, counted from 1", _HERE + "index"),
+            FunctionSignature("bias", (), "test"),
+            FunctionSignature("lower", (_TERM,), "value"),
+            FunctionSignature("prefix", (_TERM, _LENGTHS), "values"),
+            FunctionSignature("suffix", (_TERM, _LENGTHS), "values"),
+            FunctionSignature("extract", (_TERM, _PATTERN), "value"),
+            FunctionSignature("shape", (_TERM, _SHORT), "value"),
+            FunctionSignature("part", (_TERM, _PART), "values"),
+            FunctionSignature("length", (_TERM,), "value"),
+            FunctionSignature("bin", (_TERM, _BINS), "value"),
+            FunctionSignature("standardize", (_NUMBER,), "number"),
+            FunctionSignature("scale", (_NUMBER,), "number"),
+            *(FunctionSignature(name, (_WINDOW,), "statistic") for name in _STATISTICS),
+            FunctionSignature("chars", (_TERM, _LENGTHS), "values"),
+            FunctionSignature("span", (_TERM, _LEXICON), "value"),
+            FunctionSignature("first", (), "test"),
+            FunctionSignature("last", (), "test"),
+            FunctionSignature("offset", (_SCORES, _SCALE), "scores"),
+            FunctionSignature("index", (), "value"),
         )
     },
     {
