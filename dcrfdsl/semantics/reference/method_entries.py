@@ -1,7 +1,7 @@
 """Entries of methods, read off the classes of their settings: inference, criteria, priors, optimizers, losses.
 
-A class says what it does in the first paragraph of its docstring, and each field what it means. Not here: the classes
-(`semantics.settings`).
+A class says what it does in the first paragraph of its docstring, and each field what it means. Lines with the settings
+that its example leaves out stand in `words.md`. Not here: the classes (`semantics.settings`).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pydantic.fields import FieldInfo
 
 from ...foundation import Table, number_text
 from .. import settings
-from .reference_entry import ReferenceEntry, SettingEntry
+from .reference_entry import ReferenceEntry, SettingEntry, written_entries
 
 # How a method of each table is written. A method stands where its name stands; settings in brackets, or after `:`.
 USAGE: dict[str, str] = {
@@ -75,8 +75,9 @@ SIGNS = {"gt": ">", "ge": "≥", "lt": "<", "le": "≤"}
 def method_entries() -> Iterator[ReferenceEntry]:
     """An entry a method of each table."""
     for table in TABLES:
+        all_written = {entry.name: entry.example for entry in written_entries(table.kind)}
         for name, kind in table.items():
-            written_out = vars(kind).get("written_out", "")  # its own, not that of its base
+            written_out = all_written.get(name, "")
             yield ReferenceEntry(
                 table.kind,
                 name,

@@ -54,7 +54,6 @@ class CertifiedDecoding(BoundingDecoding):
     method = "certified"
     source = "Kolmogorov 2006, 2015; Sontag, Globerson & Jaakkola 2011"
     example = "infer trp\ndecode certified(iterations = 500)"
-    written_out = "infer trp\ndecode certified(iterations = 500)"
 
 
 class OptimalDecoding(BoundingDecoding):
@@ -65,7 +64,6 @@ class OptimalDecoding(BoundingDecoding):
     method = "optimal"
     source = "Land & Doig 1960; Kolmogorov 2006, 2015"
     example = "infer trp\ndecode optimal(nodes = 5000)"
-    written_out = "infer trp\ndecode optimal(iterations = 500, nodes = 5000)"
     nodes: int = setting(1000, "of the search of a sentence, at most", unit="nodes", ge=1, le=10_000_000)
 
     @property
@@ -82,7 +80,6 @@ class FscoreDecoding(MethodSettings):
     method = "fscore"
     source = "Jansche 2007; Dinkelbach 1967"
     example = "decode fscore(chunk)"
-    written_out = "decode fscore(label = chunk, gamma = 2, overall = 0.9)"
     positional = ("label",)
     label: str = setting(..., "the label whose segments count")
     gamma: float = setting(1.0, "γ: the weight of recall", ge=LEAST, le=LONGEST)

@@ -19,7 +19,6 @@ class ExactSettings(MethodSettings):
     method = "exact"
     source = "Sutton 2004, §3.1"
     example = "infer exact"
-    written_out = "infer exact(max_table = 1000000)"
     max_table: int = setting(
         2**24, "the largest table that it may build; a graph that needs a larger one is refused before anything runs",
         unit="entries, 8 bytes each", ge=1, le=2**30,
@@ -52,7 +51,6 @@ class TrpSettings(_TreePassing):
     method = "trp"
     source = "Sutton 2004, §3.2; Wainwright et al. 2001"
     example = "infer trp(trees = cover, tolerance = 1e-4)"
-    written_out = f"infer trp(trees = random, tolerance = 1e-4, {_MESSAGES})"
 
 
 class BpSettings(_MessagePassing):
@@ -61,7 +59,6 @@ class BpSettings(_MessagePassing):
     method = "bp"
     source = "Sutton 2004, §3.2"
     example = "infer bp(schedule = residual)"
-    written_out = f"infer bp(schedule = flood, tolerance = 1e-4, {_MESSAGES})"
     schedule: Literal["random", "flood", "residual"] = setting(
         "random", "`random`: all edges one way in a random order, then all the other way; `flood`: all at once; "
         "`residual`: always the message that would change most",
@@ -73,7 +70,6 @@ class AutoSettings(_TreePassing):
 
     method = "auto"
     example = "infer auto"
-    written_out = f"infer auto(max_table = 1000000, trees = random, tolerance = 1e-4, {_MESSAGES})"
     max_table: int = setting(
         2**24, "the largest table of exact inference; where a graph needs a larger one, `trp` is taken",
         unit="entries, 8 bytes each", ge=1, le=2**30,
@@ -86,7 +82,6 @@ class MeanFieldSettings(_MessagePassing):
     method = "mean_field"
     source = "Sutton 2004, §5"
     example = "infer mean_field(tolerance = 1e-5)\ntrain likelihood: infer = exact"
-    written_out = f"infer mean_field(tolerance = 1e-5, {_MESSAGES})\ntrain likelihood: infer = exact"
     tolerance: float = setting(1e-3, "it has converged where no marginal moves by as much", unit="absolute", gt=0, lt=1)
 
 
@@ -96,7 +91,6 @@ class TrwSettings(_MessagePassing):
     method = "trw"
     source = "Wainwright, Jaakkola & Willsky 2005"
     example = "infer trw(tolerance = 1e-5)"
-    written_out = f"infer trw(tolerance = 1e-5, {_MESSAGES})"
     tolerance: float = setting(1e-3, "it has converged where no log message moves by as much", unit="nats", gt=0, lt=1)
 
 
@@ -105,7 +99,6 @@ class GibbsSettings(MethodSettings):
 
     method = "gibbs"
     example = "infer gibbs(samples = 2000, burn_in = 200)\ntrain likelihood: infer = exact"
-    written_out = "infer gibbs(samples = 2000, burn_in = 200, thin = 2, seed = 1)\ntrain likelihood: infer = exact"
     gives_log_z = False
     samples: int = setting(1000, "sweeps that count", unit="sweeps", ge=1)
     burn_in: int = setting(100, "sweeps before the first that counts", unit="sweeps", ge=0)
@@ -122,10 +115,6 @@ class GbpSettings(MethodSettings):
     method = "gbp"
     source = "Yedidia, Freeman & Weiss 2005; Heskes 2003"
     example = "infer gbp(clusters = loops, size = 4)"
-    written_out = (
-        "infer gbp(clusters = join, size = 6, max_table = 100000, double_loop = always, tolerance = 1e-5,\n"
-        "          max_iterations = 500, damping = 0.5)"
-    )
     clusters: Literal["loops", "join", "factors"] = setting(
         "loops", "`loops`: the factors and the loops without a chord; `join`: a join graph of bounded clusters "
         "(mini-buckets), which is exact from the treewidth + 1 on; `factors`: the factors alone, with the fixed "
@@ -158,7 +147,6 @@ class EpSettings(MethodSettings):
     method = "ep"
     source = "Minka 2001, 2004; Minka & Qi 2003"
     example = "infer ep(power = 0.8)"
-    written_out = "infer ep(family = tree, power = 0.8, tolerance = 1e-5, max_iterations = 500, damping = 0.5)"
     family: Literal["tree", "factored"] = setting(
         "tree", "what the approximation keeps whole: a spanning tree of cliques, or no clique at all"
     )
@@ -181,10 +169,6 @@ class PrunedSettings(MethodSettings):
     method = "pruned"
     source = "Müller, Schmid & Schütze 2013, §3"
     example = "infer pruned(threshold = 0.001, keep = 16)"
-    written_out = (
-        "view early = chunk in {B-NP, I-NP}\nclique early[-1], early\n"
-        "infer pruned(by = early, threshold = 1e-3, keep = 16, states = 4)"
-    )
     by: str | None = setting(
         None, "what decides which single labels survive: the marginals of an earlier training stage, or those of the "
         "model's cliques on single labels and on neighbours that are seen through a view; by default the scores of "

@@ -33,7 +33,6 @@ class SigmoidSmoothing(SmoothingSettings):
     method = "sigmoid"
     source = "Suzuki 2006, eq. 8"
     example = "train mce(loss = label(chunk), smoothing = sigmoid(alpha = 2))"
-    written_out = "train mce(smoothing = sigmoid(alpha = 2, beta = 0.5))"
 
 
 class LogisticSmoothing(SmoothingSettings):
@@ -42,7 +41,6 @@ class LogisticSmoothing(SmoothingSettings):
     method = "logistic"
     source = "Suzuki 2006, eq. 8"
     example = "train mce(smoothing = logistic(alpha = 2))"
-    written_out = "train mce(smoothing = logistic(alpha = 2, beta = 0.5))"
 
 
 class SequenceLoss(MethodSettings):
@@ -120,13 +118,6 @@ class MceSettings(CriterionSettings):
     example = (
         "train likelihood as map\ntrain mce(loss = fscore(chunk)) as errors after map: prior = gaussian(variance = 1e5)"
     )
-    written_out = (
-        "train mce(loss = fscore(chunk), gamma = 2) as recall\n"
-        "train mce(loss = fscore(chunk), segments = literal) as written\n"
-        "train mce(loss = label(chunk), psi = 2) as soft\n"
-        "train mce(psi = 2, normalise = yes) as mean\n"
-        "train mce(measure = ratio, smoothing = logistic) as ratios"
-    )
     offers = ("gradient", "sequences")
     margin = True
     methods = {"loss": LOSSES, "smoothing": SMOOTHINGS}
@@ -187,7 +178,6 @@ class PolyKernel(KernelSettings):
     method = "poly"
     source = "Altun & Hofmann 2003, §5"
     example = "train hmsvm: kernel.words = poly(degree = 2)"
-    written_out = "train hmsvm: kernel.words = poly(degree = 3, scale = 0.5, constant = 0)"
     degree: int = setting(2, "the power", ge=1, le=20)
     scale: float = setting(1.0, "the factor of φ(x)·φ(x')", ge=LEAST, le=LONGEST)
     constant: float = setting(1.0, "what is added before the power is taken", ge=0, le=LONGEST)
@@ -223,7 +213,6 @@ class HammingLoss(CostSettings):
     method = "hamming"
     source = "margin rescaling, Taskar et al. 2003; softmax-margin, Gimpel & Smith 2010"
     example = "train hmsvm(loss = hamming(chunk))"
-    written_out = "train likelihood(cost = hamming(chunk, scale = 2))"
     names = "labels"
     labels: tuple[str, ...] = setting((), "the labels that count; by default all")
 
@@ -236,7 +225,6 @@ class CostLoss(CostSettings):
     method = "cost"
     source = "margin rescaling, Tsochantaridis et al. 2005; softmax-margin, Gimpel & Smith 2010"
     example = 'train hmsvm(loss = cost(chunk, "B-NP O 3", "* I-NP 0.5", others = 1))'
-    written_out = 'train likelihood(cost = cost(chunk, "B-NP O 3", "I-NP O 3", others = 0, scale = 0.5))'
     names = "labels"
     texts = "costs"
     labels: tuple[str, ...] = setting((), "the label")
@@ -255,7 +243,6 @@ class SegmentsLoss(CostSettings):
     method = "segments"
     source = "margin rescaling, Tsochantaridis et al. 2005; counts of Suzuki 2006, §4"
     example = "train hmsvm(loss = segments(chunk))"
-    written_out = "train likelihood(cost = segments(chunk, missed = 3, false = 0.5, scale = 2))"
     names = "labels"
     labels: tuple[str, ...] = setting((), "the labels whose segments count, one or more")
     missed: float = setting(1.0, "what a gold segment costs that is missed", unit="per segment", ge=0, le=LONGEST)
@@ -273,7 +260,6 @@ class SumLoss(CostSettings):
 
     method = "sum"
     example = "train hmsvm(loss = sum(hamming(chunk), segments(chunk)))"
-    written_out = 'train likelihood(cost = sum(cost(chunk, "* O 3"), segments(chunk, missed = 3), scale = 0.5))'
     names = "costs"
     methods = {"costs": COST_PARTS}
     costs: tuple[CostSettings, ...] = setting((), "the costs that are added")
@@ -336,7 +322,6 @@ class HmsvmSettings(CriterionSettings):
     method = "hmsvm"
     source = "Altun & Hofmann 2003, §5"
     example = "train hmsvm(C = 1, loss = hamming)"
-    written_out = "train hmsvm(C = 10, loss = hamming, slack = labelling, most = 50, weight = 0.5, tolerance = 1e-3)"
     offers = ("margins",)
     takes_prior = False
     margin = True

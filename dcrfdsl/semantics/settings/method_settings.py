@@ -42,15 +42,14 @@ class MethodSettings(Frozen):
     """Base: `method` is the name in a template.
 
     The first paragraph of a method's docstring and the meanings of its settings are what `dcrfdsl explain` and the
-    reference say. `source`: paper and equation. `example`: lines of a template that use it; `written_out`: lines with
-    the settings that the example leaves out. `gives_log_z`: of inference, whether it estimates or bounds log Z, without
-    which nothing can be trained.
+    reference say. `source`: paper and equation. `example`: lines of a template that use it; those with the settings
+    that it leaves out stand in `reference/words.md`. `gives_log_z`: of inference, whether it estimates or bounds log Z,
+    without which nothing can be trained.
     """
 
     method: ClassVar[str]
     source: ClassVar[str] = ""
     example: ClassVar[str] = ""
-    written_out: ClassVar[str] = ""
     names: ClassVar[str] = ""  # the field that unnamed arguments go to: names of pieces, or methods if `methods` has it
     texts: ClassVar[str] = ""  # the field that unnamed texts go to
     positional: ClassVar[tuple[str, ...]] = ()  # fields whose values may be given by their place

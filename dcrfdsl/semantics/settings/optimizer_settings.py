@@ -34,7 +34,6 @@ class LbfgsSettings(StoppingSettings):
     method = "lbfgs"
     source = "Nocedal & Wright 2006, algorithm 7.4 and eq. 7.20"
     example = "train likelihood: optimizer = lbfgs(max_iterations = 200)"
-    written_out = "train likelihood: optimizer = lbfgs(tolerance = 1e-6, max_iterations = 200, memory = 10)"
     memory: int = setting(
         7, "how many of the last steps and changes of the gradient it keeps", unit="pairs", ge=1, le=100
     )
@@ -46,11 +45,6 @@ class OwlqnSettings(LbfgsSettings):
     method = "owlqn"
     source = "Andrew & Gao 2007"
     example = "train likelihood: prior = laplace(scale = 1), optimizer = owlqn"
-    written_out = (
-        "train likelihood:\n"
-        "    prior = laplace\n"
-        "    optimizer = owlqn(tolerance = 1e-6, max_iterations = 200, memory = 10)"
-    )
     treats = SINGLE
 
 
@@ -62,11 +56,6 @@ class ProximalSettings(LbfgsSettings):
     method = "proximal"
     source = "Lee, Sun & Saunders 2014"
     example = "train likelihood: prior = group_lasso(strength = 1), optimizer = proximal"
-    written_out = (
-        "train likelihood:\n"
-        "    prior = group_lasso\n"
-        "    optimizer = proximal(tolerance = 1e-6, max_iterations = 200, memory = 10)"
-    )
     treats = EVERY_SHAPE
 
 
@@ -76,7 +65,6 @@ class CgSettings(StoppingSettings):
     method = "cg"
     source = "Nocedal & Wright 2006, §5.2"
     example = "train likelihood: optimizer = cg"
-    written_out = "train likelihood: optimizer = cg(tolerance = 1e-6, max_iterations = 200)"
 
 
 class OnlineSettings(OptimizerSettings):
@@ -100,7 +88,6 @@ class SgdSettings(OnlineSettings):
 
     method = "sgd"
     example = "train likelihood: optimizer = sgd(epochs = 10, seed = 1)"
-    written_out = "train likelihood: optimizer = sgd(epochs = 10, rate = 0.1, tolerance = 1e-3, seed = 1)"
     tolerance: float = setting(
         1e-4, "it ends where a pass over the data changes the objective by at most this share", unit="relative", gt=0,
         lt=1,
@@ -113,7 +100,6 @@ class GpdSettings(OnlineSettings):
     method = "gpd"
     source = "Juang & Katagiri 1992"
     example = "train mce(loss = label(chunk)): optimizer = gpd(epochs = 10)"
-    written_out = "train mce(loss = label(chunk)): optimizer = gpd(epochs = 10, rate = 0.1, seed = 1)"
 
 
 class QuickpropSettings(StoppingSettings):
@@ -122,10 +108,6 @@ class QuickpropSettings(StoppingSettings):
     method = "quickprop"
     source = "Fahlman 1988"
     example = "train mce(loss = label(chunk)): optimizer = quickprop(online = 5)"
-    written_out = (
-        "train mce(loss = label(chunk)):\n"
-        "    optimizer = quickprop(mu = 1.5, online = 5, rate = 1, tolerance = 1e-4, max_iterations = 50, seed = 1)"
-    )
     needs = "sequences"
     treats = QUADRATIC
     mu: float = setting(
@@ -144,9 +126,6 @@ class IisSettings(StoppingSettings):
     method = "iis"
     source = "Lafferty 2001, §4, algorithms S and T"
     example = "train likelihood: prior = none, optimizer = iis(algorithm = T)"
-    written_out = (
-        "train likelihood: prior = none, optimizer = iis(algorithm = S, tolerance = 1e-4, max_iterations = 50)"
-    )
     needs = "counts"
     treats = NO_PENALTY
     algorithm: Literal["S", "T"] = setting(
@@ -170,7 +149,6 @@ class WorkingSetSettings(DualSettings):
     method = "working_set"
     source = "Altun & Hofmann 2003, Algorithm 1"
     example = "train hmsvm(C = 1): optimizer = working_set"
-    written_out = "train hmsvm: optimizer = working_set(sweeps = 5, max_iterations = 100)"
     sweeps: int = setting(10, "sweeps over the labellings that are kept, after each pass, at most", unit="sweeps", ge=0)
 
 
@@ -180,7 +158,6 @@ class BcfwSettings(DualSettings):
     method = "bcfw"
     source = "Lacoste-Julien et al. 2013"
     example = "train hmsvm(C = 1): optimizer = bcfw(seed = 1)"
-    written_out = "train hmsvm: optimizer = bcfw(average = no, max_iterations = 100, seed = 1)"
     average: bool = setting(True, "keeps the mean of the weights on the way, where its objective is lower")
     seed: int = setting(0, "draws the order of the sequences", ge=0)
 
@@ -192,10 +169,6 @@ class AutoOptimizer(LbfgsSettings):
 
     method = "auto"
     example = "train likelihood: optimizer = auto(tolerance = 1e-6)"
-    written_out = (
-        "train likelihood:\n"
-        "    optimizer = auto(tolerance = 1e-6, max_iterations = 200, memory = 10, epochs = 1, rate = 1, seed = 1)"
-    )
     needs = None
     treats = EVERY_SHAPE
     memory: int = setting(

@@ -48,7 +48,6 @@ class GaussianPrior(Prior):
     method = "gaussian"
     source = "Sutton 2004, §3.3"
     example = "train likelihood: prior = gaussian(variance = 5)"
-    written_out = "train likelihood: prior = gaussian(variance = 1, mean = model)"
     strengths = {"variance": 1}
     variance: float = setting(
         10.0, "v: the smaller, the stronger the penalty", unit="weight, squared", ge=LEAST, le=LARGEST
@@ -117,7 +116,6 @@ class GroupLassoPrior(Prior):
     usual_shape = "groups"
     source = "Yuan & Lin 2006"
     example = "train likelihood: prior = group_lasso(strength = 2)"
-    written_out = "train likelihood: prior = group_lasso(strength = 2, groups = features)"
     strengths = {"strength": -1}
     strength: float = setting(1.0, "the larger, the fewer groups are left", unit="per weight", ge=LEAST, le=LARGEST)
     groups: Literal["templates", "features"] = setting(

@@ -53,7 +53,6 @@ class AllCases(_Cases):
     method = "all"
     source = "McCallum & Sutton 2004, §3"
     example = "train piecewise(nota = all)"
-    written_out = "train piecewise(nota = all(reach = one))"
 
 
 class SampledCases(_Cases):
@@ -62,7 +61,6 @@ class SampledCases(_Cases):
     method = "sampled"
     source = "McCallum & Sutton 2004, §3"
     example = "train piecewise(nota = sampled(0.2))"
-    written_out = "train piecewise(nota = sampled(rate = 0.2, reach = one, seed = 1))"
     positional = ("rate",)
     rate: float = setting(0.1, "the probability of each case", unit="probability", gt=0, le=1)
     seed: int = setting(0, "draws the cases", ge=0)
@@ -74,7 +72,6 @@ class LikelyCases(_Cases):
     method = "above"
     source = "McCallum & Sutton 2004, §3"
     example = "train piecewise(nota = above(0.2, 20))"
-    written_out = "train piecewise(nota = above(threshold = 0.2, after = 20, reach = one))"
     positional = ("threshold", "after")
     threshold: float = setting(0.2, "the least probability of a case", unit="probability", gt=0, lt=1)
     after: int = setting(20, "the iteration after which they are chosen", unit="iterations", ge=1)
@@ -96,10 +93,6 @@ class LikelihoodSettings(CriterionSettings):
     method = "likelihood"
     source = "Sutton 2004, eq. 7; with a cost Gimpel & Smith 2010 (softmax-margin)"
     example = "train likelihood: prior = gaussian(variance = 10)"
-    written_out = (
-        "train likelihood: prior = gaussian(variance = 5), keep = 1000\n"
-        'train likelihood as recall: cost = cost(chunk, "B-NP O 3", "I-NP O 3")'
-    )
     offers = ("gradient", "sequences", "counts")
     methods = {"cost": COSTS}
     cost: MethodSettings | None = setting(
@@ -133,7 +126,6 @@ class PiecewiseSettings(PieceSettings):
 
     method = "piecewise"
     example = "train piecewise: prior = gaussian(variance = 10)"
-    written_out = f"piece pair over chunk[-1], chunk: chain, words\ntrain piecewise(pair, {_PIECES})"
     names = "pieces"
     pieces: tuple[str, ...] = setting((), "names of `piece` statements; by default one piece a clique")
 
@@ -144,7 +136,6 @@ class MemmSettings(PieceSettings):
     method = "memm"
     source = "McCallum & Sutton 2004, §2; Lafferty 2001, §2"
     example = "train memm(by = variable)"
-    written_out = f"train memm(order = reverse, by = slice, {_PIECES})"
     order: Literal["declared", "reverse"] = setting(
         "declared", "`declared`: a clique is in the piece of its last variable; `reverse`: in that of its first"
     )
@@ -159,7 +150,6 @@ class PseudolikelihoodSettings(PieceSettings):
     method = "pseudolikelihood"
     source = "Besag 1975; McCallum & Sutton 2004, §2"
     example = "train pseudolikelihood"
-    written_out = f"train pseudolikelihood({_PIECES})"
 
 
 class PwplSettings(PieceSettings):
@@ -168,7 +158,6 @@ class PwplSettings(PieceSettings):
     method = "pwpl"
     source = "Sutton & McCallum 2007"
     example = "train pwpl"
-    written_out = f"train pwpl({_PIECES})"
 
 
 class BidirectionalSettings(PieceSettings):
@@ -176,7 +165,6 @@ class BidirectionalSettings(PieceSettings):
 
     method = "bidirectional"
     example = "train bidirectional"
-    written_out = f"train bidirectional({_PIECES})"
 
 
 class RescaleSettings(CriterionSettings):
@@ -202,9 +190,6 @@ class PerceptronSettings(CriterionSettings):
     method = "perceptron"
     source = "Collins 2002"
     example = "train perceptron(epochs = 20)"
-    written_out = (
-        "train perceptron(epochs = 20, average = no) as last\ntrain perceptron(vote = yes, voters = 50) as elected"
-    )
     idle_beside = {"average": ("vote", True)}
     offers = ()  # it brings steps of its own
     takes_prior = False
@@ -232,12 +217,6 @@ class InduceSettings(CriterionSettings):
     method = "induce"
     source = "Lafferty 2001, §6"
     example = "train induce(likelihood, rounds = 5)"
-    written_out = (
-        "features form: word, suffix(word, 1..3)\n"
-        "clique chunk as here: form\n"
-        "train induce(likelihood, group = form, rounds = 5, per_round = 200, iterations = 20, candidates = 10000,\n"
-        "             min_count = 2)"
-    )
     names = "criteria"
     criteria: tuple[str, ...] = setting((), "what crosses are judged by: `likelihood`")
     group: str | None = setting(None, "the feature group whose features are crossed; by default all of a clique's")
@@ -256,7 +235,6 @@ class HmmSettings(CriterionSettings):
     method = "hmm"
     source = "Lafferty 2001, §5; Altun & Hofmann 2003, Table 1"
     example = "train hmm(smoothing = 0.1)"
-    written_out = "train hmm(order = reverse, overlapping = yes, smoothing = 0.1, moves = 1, unseen = once)"
     offers = ()  # it counts
     takes_prior = False
     order: Literal["declared", "reverse"] = setting(
@@ -318,10 +296,6 @@ class AdaboostSettings(CriterionSettings):
     method = "adaboost"
     source = "Altun & Hofmann 2003, algorithm 2, eq. 13–16"
     example = "train adaboost(rounds = 100)"
-    written_out = (
-        "train adaboost(rounds = 100, tolerance = 1e-4, max_step = 0.5, update = steepest, weight = 1)\n"
-        "train adaboost(weight = 0.5, divide = yes, bounds = all) as papers"
-    )
     offers = ()  # it brings steps of its own
     takes_prior = False
     rounds: int = setting(500, "rounds, at most", unit="rounds", ge=1)
