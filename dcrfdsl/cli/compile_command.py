@@ -1,30 +1,32 @@
 """`dcrfdsl compile`: makes the kernels that a model or a training needs, for later processes, images and machines.
 
-It trains and tags a few sentences, of the data given or made up (`made_up_sentences`), as other commands do: that
-compiles what they need. Not here: where kernels lie (`kernels.runtime.kernel_cache`), folders of kernels that ship
+It trains and tags a few sentences, of the data given or made up, as other commands do: that compiles what they need.
+Not here: where kernels lie (`kernels.runtime.kernel_cache`), folders of kernels that ship
 (`kernels.runtime.kernel_packs`).
 """
 
 from __future__ import annotations
 
+import math
 import multiprocessing
 import os
+import random
 import sys
 import time
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import click
 
 from ..foundation import DcrfError, DcrfWarning, json_text, shell_word
 from .command_files import data_statement, load_model, read_features, read_gold, read_sample, resolved_template
 from .console import Talk, refuse
-from .made_up_sentences import GIVE_DATA, made_up
 from .options import Argument, Features, Json, Option, Quiet, SetPaths, StageName, with_options
 
 if TYPE_CHECKING:
@@ -228,3 +230,84 @@ def _used(model: TrainedModel, corpus: Corpus, path: Path) -> Iterator[str]:
             use()
         except DcrfError as error:
             yield f"{name}: {error.diagnostics[0].message}"
+
+
+# sentences that fit a template: their values mean nothing, and cover what data are made of ----------------------------
+
+
+if TYPE_CHECKING:
+    from ..data import Corpus
+    from ..semantics import ModelSpec
+    from ..syntax import Column, Label
+
+LENGTHS = (*(1 + n % 40 for n in range(99)), 700)  # of the sentences, in tokens: enough for batches, and a long one
+WORDS = 3_000  # different values of a column of texts
+
+GIVE_DATA = "give some: `dcrfdsl compile TEMPLATE DATA`"
+
+States = Mapping[str, Sequence[str] | None]
+
+
+def made_up(spec: ModelSpec, states: States, path: Path) -> Corpus:
+    """The sentences. They are written to a file and read from it, where their format can be written.
+
+    states: of the variables. Raises DcrfError if those of a label are unknown.
+    """
+    from ..data import Export, corpus_from_rows, data_format, read_corpus
+
+    data, chance = data_statement(spec), random.Random(0)
+    labels = {label.name: label for label in spec.labels}
+    if unknown := [name for name in labels if not states.get(name)]:
+        message = f"only data tell the states of `{unknown[0]}`, and how many there are makes a difference to kernels"
+        refuse("no-data", message, GIVE_DATA)
+    rows = [
+        {
+            one.name: _labels(labels[one.name], states, chance, length)
+            if one.name in labels
+            else [_value(one, states, chance, length) for _ in range(length)]
+            for one in data.columns
+        }
+        for length in LENGTHS
+    ]
+    corpus, emitter = corpus_from_rows(rows, data), data_format(data.format).emitter
+    with suppress(DcrfError):  # what the format cannot hold
+        if emitter is not None:
+            written = emitter(Export(data, {one.name: one.type for one in data.columns}))
+            path.write_bytes(written.write(corpus) + written.close())
+            corpus = read_corpus(str(path), data, required=list(labels))
+    return corpus
+
+
+def _labels(label: Label, states: States, chance: random.Random, length: int) -> list[str]:
+    """The states of a sentence, some of them missing where they may be."""
+    every = states[label.name] or ()
+    marks = {state[:2].rstrip("-") for state in every}
+    alone = "I" if getattr(label.domain, "name", "") == "iob1" else next((one for one in "SUB" if one in marks), None)
+    possible = [state for state in every if alone is None or state[:1] in (alone, "O")] or every
+    if label.per == "sentence":
+        return [chance.choice(possible)] * length
+    hidden = [] if label.missing is None else [label.missing]
+    return [chance.choice(hidden if hidden and chance.random() < 0.1 else possible) for _ in range(length)]
+
+
+def _value(column: Column, states: States, chance: random.Random, length: int) -> Any:
+    """A value of a column that is no label."""
+
+    def text() -> str:
+        return f"w{int(WORDS * chance.random() ** 3)}"  # some often, many once
+
+    match column.type.name:
+        case "float":
+            return chance.random()
+        case "int":
+            return chance.randint(1, length)
+        case "bag":
+            return [text(), text()]
+        case "weighted_bag":
+            return {text(): 1.0, text(): 0.5}
+        case "vector" | "scores":  # a distribution, as some columns of scores must be
+            size = column.type.size or math.prod(len(states.get(one) or ()) for one in column.type.of)
+            parts = [chance.random() for _ in range(size)]
+            return [part / sum(parts) for part in parts]
+        case _:
+            return text()

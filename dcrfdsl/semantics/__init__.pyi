@@ -96,15 +96,17 @@ from .schema.function_signatures import (
     read_bins as read_bins,
     reads_window as reads_window,
 )
-from .schema.label_sources import covered as covered, hidden_states as hidden_states, unmarked as unmarked
 from .schema.missing_values import (
     BETWEEN as BETWEEN,
     Reading as Reading,
+    covered as covered,
     gap_of as gap_of,
+    hidden_states as hidden_states,
     missing_mark as missing_mark,
     read_cell as read_cell,
     soft_parts as soft_parts,
     tests_gap as tests_gap,
+    unmarked as unmarked,
 )
 from .schema.model_spec import (
     ModelSpec as ModelSpec,

@@ -10,8 +10,7 @@ from ..checks import FORMATS
 from .message_pages import EXPLANATIONS
 from .method_entries import method_entries, stage_settings
 from .reference_entry import ReferenceEntry, SettingEntry
-from .statement_entries import statement_entries
-from .word_entries import word_entries
+from .word_entries import statement_entries, word_entries
 
 
 @cache

@@ -1,6 +1,6 @@
 """One word of the language as the reference describes it, and the words that prose describes, in `words.md`.
 
-Not here: the words that tables and classes describe (`statement_entries`, `word_entries`, `method_entries`), and how
+Not here: the words that tables and classes describe (`word_entries`, `word_entries`, `method_entries`), and how
 entries are shown.
 """
 

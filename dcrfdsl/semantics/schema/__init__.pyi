@@ -20,14 +20,15 @@ from .function_signatures import (
     read_bins as read_bins,
     reads_window as reads_window,
 )
-from .label_sources import covered as covered, unmarked as unmarked
 from .missing_values import (
     BETWEEN as BETWEEN,
     MISSING as MISSING,
+    covered as covered,
     gap_of as gap_of,
     missing_mark as missing_mark,
     read_cell as read_cell,
     tests_gap as tests_gap,
+    unmarked as unmarked,
 )
 from .model_spec import (
     ModelSpec as ModelSpec,
