@@ -41,9 +41,6 @@ class ClassCounts:
         segments = f"; segments: {_listed(self.segments)}" if self.segments else ""
         return f"{_listed(self.tokens)}{unlabelled}{segments}"
 
-    def as_json(self) -> dict[str, Any]:
-        return {"tokens": dict(self.tokens), "unlabelled": self.unlabelled, "segments": dict(self.segments)}
-
 
 def _listed(counts: Mapping[str, int]) -> str:
     ordered = sorted(counts.items(), key=lambda pair: -pair[1])

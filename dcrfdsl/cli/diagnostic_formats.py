@@ -12,6 +12,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote
@@ -73,8 +74,7 @@ def _json(templates: Sequence[str], diagnostics: Sequence[Diagnostic], classes: 
     counts = {f"{name}s": sum(one.severity == name for one in diagnostics) for name in ("error", "warning", "note")}
     found = [diagnostic_json(one) for one in diagnostics]
     labels = [
-        {"template": name, "labels": {label: one.as_json() for label, one in of.items()}}
-        for name, of in classes.items()
+        {"template": name, "labels": {label: asdict(one) for label, one in of.items()}} for name, of in classes.items()
     ]
     out = {"templates": list(templates), **counts, "diagnostics": found, "classes": labels}
     return json_text(out, ensure_ascii=False) + "\n"

@@ -134,9 +134,9 @@ class _Mistake(NamedTuple):
 
 
 class _Sentence(NamedTuple):
-    """A sentence with mistakes. number: from 1, of all sentences.   words: None if it has none."""
+    """A sentence with mistakes. sentence: its number, from 1, of all.   words: None if it has none."""
 
-    number: int
+    sentence: int
     file: str
     line: int
     words: Sequence[str] | None
@@ -186,22 +186,13 @@ class Mistakes:
         self._before += corpus.num_sentences
 
     def as_json(self) -> list[dict[str, Any]]:
-        return [
-            {
-                "sentence": one.number,
-                "file": one.file,
-                "line": one.line,
-                "words": one.words,
-                "mistakes": [mistake._asdict() for mistake in one.mistakes],
-            }
-            for one in self._kept
-        ]
+        return [{**one._asdict(), "mistakes": [each._asdict() for each in one.mistakes]} for one in self._kept]
 
     def lines(self) -> Iterator[Text]:
         """A line for each sentence, its words, and a line for each mistake; without words, for each run of one."""
         for one in self._kept:
             yield Text()
-            yield Text(printable(f"sentence {one.number:,}, {one.file}:{one.line}"), style="bold")
+            yield Text(printable(f"sentence {one.sentence:,}, {one.file}:{one.line}"), style="bold")
             wrong = {mistake.token for mistake in one.mistakes}
             if one.words is not None:
                 words = [Text(printable(w), style="red" if n in wrong else "") for n, w in enumerate(one.words, 1)]

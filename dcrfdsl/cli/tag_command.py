@@ -176,7 +176,6 @@ def _chunks(model: TrainedModel, options: TagOptions, flush: bool | None) -> Ite
 
 
 def answered_by_threads(model: TrainedModel, options: TagOptions) -> Iterator[tuple[Chunk, Answer]]:
-    """The parts of the input with what is written about them."""
     """Each chunk with its answer; the next one is read, and its features extracted, while one is answered."""
     tagger = Tagger(model, options, options.threads)
     prepared = (

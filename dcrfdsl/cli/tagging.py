@@ -154,6 +154,11 @@ class Question(NamedTuple):
     before: int
 
 
+_SUMMED = (  # of the notes of several parts
+    "exact", "tried", "approximate", "estimated", "searched", "score", "without", "unproven", "compared", "cut",
+)  # fmt: skip
+
+
 @dataclass
 class Notes:
     """What the last lines of the command are made of. Those of several parts add up, in order."""
@@ -174,19 +179,7 @@ class Notes:
     compared: int = 0  # sentences whose labels are the likeliest of some, with latent variables summed out
 
     def add(self, more: Notes) -> None:
-        added = (
-            "exact",
-            "tried",
-            "approximate",
-            "estimated",
-            "searched",
-            "score",
-            "without",
-            "unproven",
-            "compared",
-            "cut",
-        )
-        for name in added:
+        for name in _SUMMED:
             setattr(self, name, getattr(self, name) + getattr(more, name))
         if more.bounds is not None:
             self.bounds = more.bounds if self.bounds is None else self.bounds + more.bounds
