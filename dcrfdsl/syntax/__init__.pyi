@@ -78,7 +78,6 @@ from .split import split_statements as split_statements
 from .statement_base import AS_NAME as AS_NAME, Part as Part, Statement as Statement
 from .statement_options import (
     Expected as Expected,
-    Option as Option,
     amount as amount,
     count as count,
     count_or_none as count_or_none,

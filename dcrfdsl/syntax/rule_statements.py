@@ -9,16 +9,7 @@ from typing import Any, Literal, Self
 
 from .nodes import Condition, Reference
 from .statement_base import AS_NAME, OPTIONS, Part, Reading, Statement, option_value, read_limits
-from .statement_options import Option, amount, choice
-
-
-def _cost(example: str) -> Option:
-    return Option(
-        amount, "number", "none: nothing breaks the rule",
-        "each place where the rule is broken lowers the score by this number, and nothing is impossible; a negative "
-        "number raises it",
-        example,
-    )  # fmt: skip
+from .statement_options import amount, choice
 
 
 class Constraint(Statement, kind="constraint"):
@@ -26,10 +17,7 @@ class Constraint(Statement, kind="constraint"):
 
     shapes = dict.fromkeys(("forbid", "require"), (Part("condition"), Part("when", "when"), AS_NAME, OPTIONS))
     section, word, space = "constraints", "constraint", "part"
-    with_options = {
-        "forbid": {"cost": _cost("forbid chunk is B-VP and chunk[-1] is O with cost = 0.5")},
-        "require": {"cost": _cost("require chunk is O when pos is SYM with cost = 2")},
-    }
+    with_options = {"forbid": {"cost": amount}, "require": {"cost": amount}}
 
     action: Literal["forbid", "require"]
     condition: Condition
@@ -70,16 +58,7 @@ class Runs(Statement, kind="runs"):
         ),
     }  # fmt: skip
     section, word, space = "runs", "constraint", "part"
-    with_options = {
-        "runs": {
-            "ends": Option(
-                choice("cut", "whole"), "`cut`, `whole`", "whole for segments, else cut",
-                "`cut`: the first and the last run of a sequence may be shorter, since a recording began and ended "
-                "within them. `whole`: they have the least length too",
-                "runs of chunk from 2 with ends = cut",
-            ),
-        },
-    }  # fmt: skip
+    with_options = {"runs": {"ends": choice("cut", "whole")}}
 
     variable: str
     state: str | None = None
@@ -106,16 +85,7 @@ class Expectation(Statement, kind="expectation"):
 
     shapes = {"expect": (Part("condition"), Part("when", "when"), AS_NAME, OPTIONS)}
     section, word, space, action = "expectations", "expectation", "part", "expect"
-    with_options = {
-        "expect": {
-            "share": Option(amount, "number", "none", "the expected share", "expect chunk is O with share = 0.3"),
-            "least": Option(amount, "number", "0", "the least free share", "expect chunk is O with least = 0.3"),
-            "most": Option(amount, "number", "1", "the largest free share", "expect chunk is O with most = 0.6"),
-            "strength": Option(
-                amount, "number", "1", "the factor of the penalty", "expect chunk is O with share = 0.3, strength = 10"
-            ),
-        }
-    }  # fmt: skip
+    with_options = {"expect": dict.fromkeys(("share", "least", "most", "strength"), amount)}
 
     condition: Condition
     when: Condition | None = None

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, TypeAlias
 from ..foundation import Diagnostic, Label, Span, dataclass
 from . import nodes
 from .nodes import Node, Reference, Setting, Value
-from .statement_options import Option, count, read_options
+from .statement_options import OptionReader, count, read_options
 
 MAX_STATES = 10_000  # of one variable: a table over two of them has 10⁸ entries
 
@@ -133,7 +133,7 @@ class Statement(Node):
     """The base class of statements.
 
     shapes: the parts of the statement, for each keyword that begins one.
-    with_options: what may stand after `with`, for each keyword.
+    with_options: what may stand after `with`, for each keyword, and how its value is read.
     section, word, space: the field of a specification that holds it; what messages call it; the space of its name:
         `value` (columns, labels, groups …), `part` (cliques, pieces, constraints) or `stage`.
     most_inline: how many items of its list still fit on its line.
@@ -142,7 +142,7 @@ class Statement(Node):
     """
 
     shapes: ClassVar[Shapes] = {}
-    with_options: ClassVar[Mapping[str, Mapping[str, Option]]] = {}
+    with_options: ClassVar[Mapping[str, Mapping[str, OptionReader]]] = {}
     section: ClassVar[str] = ""
     word: ClassVar[str] = ""
     space: ClassVar[str] = "value"
@@ -192,7 +192,7 @@ class Statement(Node):
         settings = reading.parts.get("with", ())
         if not settings:
             return {}
-        table = {name: option.read for name, option in cls.with_options.get(reading.keyword, {}).items()}
+        table = cls.with_options.get(reading.keyword, {})
         options, places, problems = read_options(settings, table, reading.keyword, all_options())
         reading.problems.extend(problems)
         reading.places.update(places)

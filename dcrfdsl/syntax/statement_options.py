@@ -25,20 +25,6 @@ class Expected:
 OptionReader: TypeAlias = Callable[[Value], Any]
 
 
-@dataclass(frozen=True)
-class Option:
-    """An option of a statement: how its value is read, and what the reference says of it.
-
-    type: of its values, in words.   default: in words.   example: statements that use it.
-    """
-
-    read: OptionReader
-    type: str
-    default: str
-    meaning: str
-    example: str
-
-
 def state(value: Value) -> str | Expected:
     """A state: a plain name or a quoted text."""
     if isinstance(value, Text):

@@ -29,7 +29,7 @@ from .statement_base import (
     read_limits,
     scheme_call,
 )
-from .statement_options import Option, choice, count, count_or_none, state, types, yes_no
+from .statement_options import choice, count, count_or_none, state, types, yes_no
 
 LEARNED = nodes.Learned()
 
@@ -44,40 +44,11 @@ class Label(Statement, kind="label"):
     section, word = "labels", "label"
     with_options = {
         "label": {
-            "others": Option(
-                state, "state", "none", "every other value of the column reads as this state",
-                "label chunk in bio(NP) with others = O\nclique chunk: word",
-            ),
-            "missing": Option(
-                state, "text", "none", "this value means that the label is not known here; training sums it out",
-                'label chunk with missing = "?"\nclique chunk: word',
-            ),
-            "ambiguous": Option(
-                state, "text", "none", 'splits a cell that allows several states, as `A|B` does by `"|"`',
-                'label chunk with ambiguous = "|"\nclique chunk: word',
-            ),
-            "soft": Option(
-                state, "text or column", "none",
-                'a cell may be a distribution, as `B-NP:0.8|O:0.2` is by `":"`; or the column of `scores(…)` that has '
-                "the probabilities of the states where the label itself is missing",
-                'label chunk with soft = ":"\nclique chunk: word',
-            ),
-            "source": Option(
-                state, "column", "none", "the column that says who annotated a token, of which `covers` says what",
-                'label chunk in bio(NP, VP) with source = pos, covers = types("A: NP", "B: VP")\nclique chunk: word',
-            ),
-            "covers": Option(
-                types, "`types(…)`", "none",
-                'what each source annotates, as `"A: NP VP"` or `"A: all"`: where it writes `O`, or the state that '
-                "`others` names, the types that it does not cover are possible, and summed out",
-                'label chunk in bio(NP, VP) with source = pos, covers = types("A: NP", "B: all")\nclique chunk: word',
-            ),
-            "constrain": Option(
-                yes_no, "yes or no", "yes", "whether `bio`, `iob1` and `bioes` forbid illegal moves",
-                "label chunk in bio(NP) with constrain = no\nclique chunk: word",
-            ),
+            **dict.fromkeys(("others", "missing", "ambiguous", "soft", "source"), state),
+            "covers": types,
+            "constrain": yes_no,
         }
-    }  # fmt: skip
+    }
 
     name: str
     domain: Domain = LEARNED
@@ -182,16 +153,7 @@ class Lexicon(Statement, kind="lexicon"):
 
     shapes = {"lexicon": (NAME, Part("path", "=", "text"), OPTIONS)}
     section, word = "lexicons", "lexicon"
-    with_options = {
-        "lexicon": {
-            "case": Option(
-                choice("exact", "ignore"), "`exact`, `ignore`", "exact", "`ignore`: `word in NAME`, `NAME(word)` and "
-                "`span` match entries whatever the case of the letters, by Unicode's case folding, so that `Straße` "
-                "matches STRASSE",
-                'lexicon towns = "places.txt" with case = ignore\nclique chunk as here: span(word, towns)',
-            )
-        }
-    }  # fmt: skip
+    with_options = {"lexicon": {"case": choice("exact", "ignore")}}
 
     name: str
     path: str
@@ -220,20 +182,7 @@ class FeatureGroup(Statement, kind="features"):
 
     shapes = {"features": (NAME, OPTIONS, Part("features", form="list"))}
     section, word, most_inline = "groups", "feature group", 0
-    with_options = {
-        "features": {
-            "min_count": Option(
-                count, "whole number", "1",
-                "keeps a feature that fires at so many training positions, before states are paired with it",
-                "features form with min_count = 3: word\nclique chunk as here: form",
-            ),
-            "outside": Option(
-                choice("boundary", "skip"), "`boundary`, `skip`", "boundary",
-                "a place outside the sentence gives a feature of its own for each side and distance, or none",
-                "features form with outside = skip: word[-1]\nclique chunk as here: form",
-            ),
-        }
-    }  # fmt: skip
+    with_options = {"features": {"min_count": count, "outside": choice("boundary", "skip")}}
 
     name: str
     features: tuple[Feature, ...]
@@ -244,10 +193,6 @@ class FeatureGroup(Statement, kind="features"):
 
 _RELATIONAL = ("min_gap", "max_gap", "link", "order")  # options of cliques that `where` joins
 _STATES = choice("seen", "all")
-
-
-def _joined_example(option: str) -> str:
-    return f"clique chunk[i], chunk[j] as skip:\n    where word[i] = word[j]\n    with {option}\n    bias"
 
 
 class CliqueSpec(Statement):
@@ -269,56 +214,15 @@ class CliqueSpec(Statement):
     section, word, space = "cliques", "clique", "part"
     with_options = {
         "clique": {
-            "states": Option(
-                _STATES, "`seen`, `all`", "seen; all for `bias` alone",
-                "`seen`: a pair of feature and assignment has a weight if the gold labels of the training data show "
-                "it; an unseen pair has weight 0 and is not forbidden. `all`: every pair has one",
-                "clique chunk as here with states = all: pos",
-            ),
-            "edges": Option(
-                choice("inside", "pad"), "`inside`, `pad`", "inside",
-                "`pad`: the clique also lies where some of its sites are outside the sentence; these are in a START "
-                "or STOP state",
-                "clique chunk[-1], chunk as pair with edges = pad",
-            ),
-            "min_gap": Option(
-                count, "whole number", "1", "relational: the least j − i, in positions",
-                _joined_example("min_gap = 2"),
-            ),
-            "max_gap": Option(
-                count_or_none, "whole number or `none`", "none", "relational: the largest j − i, in positions",
-                _joined_example("max_gap = 50"),
-            ),
-            "link": Option(
-                choice("next", "all"), "`next`, `all`", "next",
-                "relational: i is joined to the nearest later j that fits, or to all of them",
-                _joined_example("link = all"),
-            ),
-            "order": Option(
-                choice("forward", "any"), "`forward`, `any`", "forward",
-                "relational: only i < j, or every ordered pair, as dependency arcs need",
-                _joined_example("order = any"),
-            ),
+            "states": _STATES,
+            "edges": choice("inside", "pad"),
+            "min_gap": count,
+            "max_gap": count_or_none,
+            "link": choice("next", "all"),
+            "order": choice("forward", "any"),
         },
-        "segment": {
-            "states": Option(
-                _STATES, "`seen`, `all`", "seen",
-                "`seen`: a feature has a weight with the types that it occurs with in the gold labels. `all`: every "
-                "feature of them has one with every type",
-                "segment chunk up to 5 with states = all: length",
-            ),
-            "longer": Option(
-                choice("forbidden", "together"), "`forbidden`, `together`", "forbidden",
-                "`forbidden`: a longer segment has probability 0, and is an error in training data. `together`: "
-                "longer ones have one length together, and no other feature",
-                "segment chunk up to 5 with longer = together: length",
-            ),
-            "min_count": Option(
-                count, "whole number", "1", "keeps a feature that so many gold segments have",
-                "segment chunk up to 5 with min_count = 2: lower(joined(word))",
-            ),
-        },
-    }  # fmt: skip
+        "segment": {"states": _STATES, "longer": choice("forbidden", "together"), "min_count": count},
+    }
 
     up_to: int | Reference | None = None
     least: int | Reference = 1

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from ...syntax import BY_KEYWORD, KEYWORDS, SYNONYMS, resource_path, shown
+from ...syntax import KEYWORDS, SYNONYMS, resource_path, shown
 from ..checks import FORMATS, METRICS, Format, metric_usages
 from ..schema import FUNCTIONS, RANGES, SCHEMES, SEGMENT_FUNCTIONS, FunctionSignature
 from .method_entries import STAGE_EXAMPLES, stage_settings
@@ -116,12 +116,13 @@ def statement_entries() -> Iterator[ReferenceEntry]:
 
 def options_of(keyword: str) -> tuple[SettingEntry, ...]:
     """The options of a statement, as the reference describes them."""
-    kind = BY_KEYWORD.get(keyword)
-    options = kind.with_options.get(keyword, {}) if kind is not None else {}
-    return tuple(
-        SettingEntry(name, option.type, option.default, "", "", option.meaning, option.example)
-        for name, option in options.items()
-    )
+    options = []
+    for entry in written_entries("option of a statement"):
+        of, _, name = entry.name.partition(" ")
+        if of == keyword:
+            values, _, default = entry.usage.partition("; default: ")
+            options.append(SettingEntry(name, values, default, "", "", entry.summary, entry.example))
+    return tuple(options)
 
 
 def _grammar_rules() -> dict[str, str]:

@@ -230,11 +230,11 @@ _KINDS = {count: _WHOLE, count_or_none: _WHOLE, amount: "a number"}
 _CONSTANT_NUMBERS = {
     **dict.fromkeys((("cliques", "least"), ("cliques", "up_to"), ("runs", "least"), ("runs", "most")), (count, _WHOLE)),
     **{
-        (kind.section, name): (option.read, _KINDS[option.read])
+        (kind.section, name): (read, _KINDS[read])
         for kind in NAMED_STATEMENTS
         for options in kind.with_options.values()
-        for name, option in options.items()
-        if option.read in _KINDS
+        for name, read in options.items()
+        if read in _KINDS
     },
 }
 
