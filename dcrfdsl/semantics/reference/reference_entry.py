@@ -7,8 +7,8 @@ entries are shown.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import field
+from functools import cache
 from pathlib import Path
 
 from ...foundation import dataclass
@@ -61,8 +61,10 @@ class ReferenceEntry:
     synonyms: tuple[str, ...] = ()
 
 
-def written_entries(kind: str) -> Iterator[ReferenceEntry]:
+@cache
+def written_entries(kind: str) -> tuple[ReferenceEntry, ...]:
     """The words of a kind that `words.md` describes, in its order: usage, summary, text and examples."""
+    found = []
     section = WORDS.read_text(encoding="utf-8").partition(f"\n# {kind}\n")[2].partition("\n# ")[0]
     for page in section.split("\n## ")[1:]:
         name, _, body = page.partition("\n")
@@ -70,4 +72,5 @@ def written_entries(kind: str) -> Iterator[ReferenceEntry]:
         blocks = EXAMPLE.sub("", body).strip("\n").split("\n\n")
         usage = blocks.pop(0).strip() if blocks[0].startswith("    ") else ""
         summary, text, *_ = (*(" ".join(block.split()) for block in blocks), "", "")
-        yield ReferenceEntry(kind, name, usage, summary, text, example=example, written_out=written_out)
+        found.append(ReferenceEntry(kind, name, usage, summary, text, example=example, written_out=written_out))
+    return tuple(found)
