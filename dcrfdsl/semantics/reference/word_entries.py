@@ -65,10 +65,12 @@ def word_entries() -> Iterator[ReferenceEntry]:
 
 
 def _format(entry: ReferenceEntry, data_format: Format) -> ReferenceEntry:
-    options = []
+    said, options = {one.name: one for one in written_entries("option of a format")}, []
     for name, one in data_format.options.items():
+        told = said[f"{entry.name} {name}"]
         example = entry.written_out if f"{name} =" in entry.written_out else entry.example
-        options.append(SettingEntry(name, one.expected, one.default, "", "", one.meaning, example))
+        default = told.usage.removeprefix("default: ")
+        options.append(SettingEntry(name, one.expected, default, "", "", told.summary, example))
     columns = f" Its columns: {', '.join(f'`{c}`' for c in data_format.sources)}." if data_format.sources else ""
     return replace(
         entry, usage=f"data {entry.name}(COLUMN, …)", summary=entry.summary + columns, settings=tuple(options),
