@@ -52,23 +52,6 @@ DEFAULT_PRIORS = {
     "exponential": "`none`, and `gaussian(variance = 10)` with `weight = 1`: with any other weight a sentence counts "
     "the less the longer it is, and a penalty would outweigh all but the shortest",
 }
-# A setting of every stage -> lines; `train` is the example of those that are not named. CLIQUE is `words`.
-STAGE_EXAMPLES: Mapping[str, str] = {
-    "train": (
-        "latent sense in 2\n"
-        "clique sense, chunk as senses: bias, word\n"
-        "train likelihood:\n"
-        "    prior = gaussian(variance = 5), prior.words = laplace(scale = 1)\n"
-        "    optimizer = owlqn, infer = exact, decode = marginal\n"
-        "    restarts = 3, seed = 1, patience = 5"
-    ),
-    "importance": (
-        "data conll(word, chunk, trust: float)\nlabel chunk in bio(NP)\nclique chunk: word\n"
-        "train likelihood: importance = sentences(trust)"
-    ),
-    "keep": "train likelihood: prior = gaussian(variance = 5), keep = 1000",
-    "kernel.CLIQUE": "train hmsvm: kernel.words = rbf(gamma = 0.05)",
-}
 SIGNS = {"gt": ">", "ge": "≥", "lt": "<", "le": "≤"}
 
 
@@ -92,6 +75,11 @@ def method_entries() -> Iterator[ReferenceEntry]:
             )
 
 
+def stage_examples() -> Mapping[str, str]:
+    """Lines of a template by the setting of a stage that they write; `train` is the example of the others."""
+    return {entry.name: entry.example for entry in written_entries("setting of a stage")}
+
+
 def stage_settings() -> tuple[SettingEntry, ...]:
     """The settings that every stage of training takes."""
     tables: dict[str, Table[Any]] = {
@@ -100,9 +88,10 @@ def stage_settings() -> tuple[SettingEntry, ...]:
         "infer": settings.INFERENCE,
         "importance": settings.IMPORTANCE,
     }
-    every = STAGE_EXAMPLES["train"]
+    examples = stage_examples()
+    every = examples["train"]
     first, *rest = (
-        _setting(name, settings.TrainSettings.model_fields[name], tables.get(name), STAGE_EXAMPLES.get(name, every))
+        _setting(name, settings.TrainSettings.model_fields[name], tables.get(name), examples.get(name, every))
         for name in STAGE_FIELDS
     )
     kernel = SettingEntry(
@@ -113,7 +102,7 @@ def stage_settings() -> tuple[SettingEntry, ...]:
         "",
         "an observation kernel in place of a clique's features, for `hmsvm`; its `bias` stays linear, with weights of "
         "its own",
-        STAGE_EXAMPLES["kernel.CLIQUE"],
+        examples["kernel.CLIQUE"],
     )
     usual, meaning = "that of all weights", "the prior of one clique's weights"
     prior = SettingEntry("prior.CLIQUE", _names(settings.PRIORS), usual, "", "", meaning, every)
