@@ -173,6 +173,10 @@ class SummedCriterion(Criterion):
     def total_status(self) -> RunStatus:
         return sum((term.total_status for term in self.terms), start=RunStatus())
 
+    def settle(self) -> None:
+        for term in self.terms:
+            term.settle()
+
     def tighten_tolerance(self) -> bool:
         return sum(term.tighten_tolerance() for term in self.terms) > 0  # all of them
 

@@ -222,6 +222,11 @@ class Likelihood(Criterion):
         """
         return None if self.clamped is not None or self.method.approximate else self.penalty.gap(gradient)
 
+    def settle(self) -> None:
+        self.method.settle()
+        if self.clamped is not None:
+            self.clamped.method.settle()
+
     def tighten_tolerance(self) -> bool:
         """Asks the inference method for tighter convergence; False if it is exact or as tight as it gets."""
         if self.clamped is not None:

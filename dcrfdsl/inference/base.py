@@ -12,11 +12,11 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ..foundation import Floats, Ints, Ints32, Mask, dataclass
+from ..foundation import Floats, Ints, Ints32, Mask, dataclass, recalled
 from ..graph import REMEMBERED_BYTES, offsets
 from ..kernels.lattice import COLUMNS, EARLY, EDGES, LABELS, POSITIONS, POSSIBLE, RELAXED
 from ..kernels.runtime import IMPOSSIBLE
-from ..kernels.tables import Potentials, Results
+from ..kernels.tables import Potentials, Results, WarmStart
 from .bound import BoundData
 from .run_status import PruningReport, RunStatus
 
@@ -153,6 +153,9 @@ class MarginalInference(Protocol):
     def remember(self) -> None:
         """Lets each call of `expectations` start from the state in which the last one ended, if memory allows."""
 
+    def settle(self) -> None:
+        """Lets all calls start from the state in which the last one ended, until this is called again."""
+
     def memory(self) -> dict[str, Any]:
         """What later results depend on beside the weights, as plain values and arrays, for checkpoints."""
 
@@ -179,6 +182,9 @@ class StatelessMethod:
     def remember(self) -> None:
         """Nothing to keep."""
 
+    def settle(self) -> None:
+        """Nothing is kept."""
+
     def memory(self) -> dict[str, Any]:
         return {}
 
@@ -192,6 +198,8 @@ class StatelessMethod:
 class IterativeMethod:
     """What methods that iterate until they converge have in common: a tolerance, which begins as that of `settings`
     and may be tightened, and what each sequence keeps from call to call.
+
+    settled: what calls start from, as `kept` and `is_kept` were then; None where each starts from the one before.
     """
 
     together: ClassVar[int] = 1
@@ -201,6 +209,7 @@ class IterativeMethod:
         self.edges, self.tolerance = data.bank.edge_arrays(), tolerance
         self.kept, self.kept_off = np.zeros(0, np.float32), np.zeros(1, np.int64)
         self.is_kept = np.zeros(data.num_sequences, np.bool_)
+        self.settled: tuple[NDArray[np.float32], Mask] | None = None
 
     def keep(self, counts: Ints) -> None:
         """Makes room for so many numbers of each sequence [S], if memory allows."""
@@ -208,11 +217,25 @@ class IterativeMethod:
             self.kept_off = offsets(counts)
             self.kept = np.zeros(int(self.kept_off[-1]), np.float32)
 
+    def settle(self) -> None:
+        self.settled = self.kept.copy(), self.is_kept.copy()
+
+    def start(self, first: int, last: int) -> WarmStart:
+        """What sequences `first` to `last` - 1 start from; they leave there what they end with."""
+        if self.settled is not None and len(self.kept):
+            begin, end = self.kept_off[[first, last]]
+            self.kept[begin:end], self.is_kept[first:last] = self.settled[0][begin:end], self.settled[1][first:last]
+        return WarmStart(self.kept, self.kept_off, self.is_kept)
+
     def memory(self) -> dict[str, Any]:
-        return {}  # a resumed training begins with fresh marginals
+        messages, is_kept = self.settled or (self.kept, self.is_kept)
+        return {"tolerance": self.tolerance, "messages": messages, "is_kept": is_kept.astype("uint8")}
 
     def recall(self, saved: Mapping[str, Any]) -> None:
-        """Nothing was saved."""
+        self.tolerance = saved["tolerance"]
+        self.kept[:] = recalled(saved, "messages", len(self.kept), dtype=self.kept.dtype)
+        self.is_kept[:] = recalled(saved, "is_kept", len(self.is_kept), dtype=np.uint8).astype(bool)
+        self.settle()
 
     def tighten_tolerance(self) -> bool:
         if self.tolerance <= self.sharpest:

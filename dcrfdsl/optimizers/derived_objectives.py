@@ -30,6 +30,9 @@ class _DerivedObjective(Objective):
         """A gradient [W] as one of the other objective."""
         return gradient
 
+    def settle(self) -> None:
+        self._objective.settle()
+
     def tighten_tolerance(self) -> bool:
         return self._objective.tighten_tolerance()
 

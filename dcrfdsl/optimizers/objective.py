@@ -47,6 +47,9 @@ class Objective(ABC):
     def value_and_gradient(self, weights: Floats) -> tuple[float, Floats]:
         """Value and gradient [W] at `weights` [W]; the gradient may be kept by the caller."""
 
+    def settle(self) -> None:
+        """The last evaluation was at a point that the search keeps: later ones begin inference from where it ended."""
+
     def tighten_tolerance(self) -> bool:
         """Computes values more exactly from now on; False if they are as exact as they get."""
         return False

@@ -117,13 +117,14 @@ class Progress:
 
     def evaluate(self, weights: Floats) -> tuple[float, Floats]:
         """Value and gradient; the value is inf if either is not finite, so that no search goes there."""
-        self.evaluations += 1
+        self.evaluations, self._latest = self.evaluations + 1, weights
         value, gradient = self.objective.value_and_gradient(weights)
         return (value if np.isfinite(value) and np.isfinite(norm_of(gradient)) else np.inf), gradient
 
     def evaluate_again(self) -> None:
         """Value and gradient of the current point: it is new, or the objective has become more exact."""
         self.value, self.gradient = self.evaluate(self.weights)
+        self.objective.settle()
         self.norm = norm_of(self.steepest(self.weights, self.gradient))
 
     def steepest(self, weights: Floats, gradient: Floats) -> Floats:
@@ -155,12 +156,12 @@ class Progress:
                 if self._is_level():
                     self.converged, self.reason = True, "no step changes the objective by more than rounding does"
                     return
-                if forget():
-                    continue  # once more downhill
                 if self.objective.tighten_tolerance():
                     self.evaluate_again()
                     if np.isfinite(self.value):
                         continue
+                if forget():
+                    continue  # once more downhill
                 self.stalled, self.reason = True, "no step lowers the objective any further"
                 return
             self.reason = f"{self.settings.max_iterations} iterations done"
@@ -169,6 +170,8 @@ class Progress:
 
     def accept(self, weights: Floats, value: float, gradient: Floats) -> None:
         """After an iteration: remembers the point, reports it, and stops if the rule says so."""
+        if weights is self._latest:  # else inference begins from where it ended at an earlier point
+            self.objective.settle()
         self.weights, self.value, self.gradient = weights, value, gradient
         self.norm = norm_of(self.steepest(weights, gradient))
         self.values.append(value)

@@ -76,7 +76,7 @@ class BoundingMethod(IterativeMethod, ABC, Generic[Chosen]):
         kernel(
             first, last, self.data.problem, self.edges, potentials, *wiring, control, *choice,
             Totals(gradient, expected), out.results, Ragged(marginals, marginal_off),
-            WarmStart(NO_MESSAGES if decoding else self.kept, self.kept_off, self.is_kept),
+            WarmStart(NO_MESSAGES, self.kept_off, self.is_kept) if decoding else self.start(first, last),
         )  # fmt: skip
 
     def decode(self, potentials: Potentials, first: int, last: int, out: Decoded) -> None:

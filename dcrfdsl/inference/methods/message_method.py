@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
-from ...foundation import Floats, dataclass, recalled
+from ...foundation import Floats, dataclass
 from ...kernels.messages import COVER, FLOOD, RANDOM, RESIDUAL, TREES, first_trees
 from ...kernels.runtime import BROKEN, UNDERFLOW
 from ...kernels.sequences import (
@@ -16,7 +15,7 @@ from ...kernels.sequences import (
     message_expectations,
     message_log_expectations,
 )
-from ...kernels.tables import Control, Potentials, Ragged, Schedules, Sweeps, Totals, WarmStart
+from ...kernels.tables import Control, Potentials, Ragged, Schedules, Sweeps, Totals
 from ...semantics import AutoSettings, BpSettings, TrpSettings
 from ..base import Decoded, Expectations, IterativeMethod
 from ..bound import BoundData
@@ -68,15 +67,6 @@ class MessageMethod(IterativeMethod):
     def remember(self) -> None:
         self.keep(self.edges.messages[self.data.rows.shape])
 
-    def memory(self) -> dict[str, Any]:
-        is_kept = self.is_kept.astype("uint8")
-        return {"tolerance": self.tolerance, "messages": self.kept, "is_kept": is_kept}
-
-    def recall(self, saved: Mapping[str, Any]) -> None:
-        self.tolerance = saved["tolerance"]
-        self.kept[:] = recalled(saved, "messages", len(self.kept), dtype=self.kept.dtype)
-        self.is_kept[:] = recalled(saved, "is_kept", len(self.is_kept), dtype=np.uint8).astype(bool)
-
     def expectations(
         self, potentials: Potentials, first: int, last: int, out: Expectations, gradient: Floats, expected: Floats
     ) -> None:
@@ -84,7 +74,7 @@ class MessageMethod(IterativeMethod):
         marginals = Ragged(out.marginals, d.marginal_off)
         message_expectations(
             first, last, d.problem, self.edges, potentials, self.sweeps, self.control, totals, results, marginals,
-            WarmStart(self.kept, self.kept_off, self.is_kept),
+            self.start(first, last),
         )  # fmt: skip
         if (out.status[first:last] == UNDERFLOW).any():  # in log space only if needed
             message_log_expectations(

@@ -91,6 +91,10 @@ class PerSentenceMethod:
         for method in self.methods:
             method.remember()
 
+    def settle(self) -> None:
+        for method in self.methods:
+            method.settle()
+
     def memory(self) -> dict[str, Any]:
         return {"parts": [method.memory() for method in self.methods]}
 

@@ -96,6 +96,9 @@ class WeightedMethod:
     def remember(self) -> None:
         self.method.remember()
 
+    def settle(self) -> None:
+        self.method.settle()
+
     def memory(self) -> dict[str, Any]:
         return self.method.memory()
 
