@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..foundation import Floats, Ints32, chosen_ranges
-from ..inference import BoundData, Expectations, MarginalInference, Workers
+from ..inference import BoundData, Expectations, MarginalInference, Workers, iterative_methods
 from ..kernels.optimization import collect_touched, copy_to_cells, firing_runs, list_touched
 from ..kernels.tables import Potentials, add_bias_gradient, base_tables, exponentiate_base
 from .criterion import Clamped
@@ -141,6 +141,8 @@ class SentenceBatches:
 
     def begin(self, weights: Floats) -> None:
         """Takes gradients at `weights` [W] from now on. The caller changes this array in place; see `moved`."""
+        for method in iterative_methods(self.method):
+            method.remember()
         self._weights = weights
         self._cells = self.data.potentials(weights, self._reused).weights
 

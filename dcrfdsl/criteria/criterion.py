@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
 from ..foundation import Floats, Mask, chosen_ranges, dataclass
-from ..inference import BoundData, Expectations, MarginalInference, PruningReport, RunStatus, Workers
+from ..inference import BoundData, Expectations, IterativeMethod, MarginalInference, PruningReport, RunStatus, Workers
 from ..optimizers import Objective, WeightGroups, WeightUnits
 from .penalties import Penalty
 from .run_sums import slices
@@ -43,14 +43,6 @@ class Clamped:
 
 Result = TypeVar("Result")
 FIRST_STEP = 0.1  # the largest change of a weight in a first step from 0
-
-
-class TightenedTolerance(NamedTuple):
-    """An inference method whose tolerance was reduced during training, from `initial` to `final`."""
-
-    method: str
-    initial: float
-    final: float
 
 
 class Criterion(Objective):
@@ -119,9 +111,10 @@ class Criterion(Objective):
         return RunStatus()
 
     @property
-    def tightened(self) -> TightenedTolerance | None:
-        """The tolerance that was reduced during training; None if none was."""
-        return None
+    def tightened(self) -> tuple[float, float] | None:
+        """The tolerance of inference that was reduced during training, before and now; None if none was."""
+        sharper = [one for one in self.iterative if one.tolerance < one.initial_tolerance]
+        return (sharper[0].initial_tolerance, sharper[0].tolerance) if sharper else None
 
     @property
     def remarks(self) -> tuple[str, ...]:
@@ -139,6 +132,21 @@ class Criterion(Objective):
         return units.weights(0.0 - FIRST_STEP / max(1.0, float(np.abs(changed).max(initial=0.0))) * changed)
 
     # what optimizers ask for ----------------------------------------------------------------------------------------
+
+    @property
+    def iterative(self) -> list[IterativeMethod]:
+        """Inference that begins where it ended in an earlier evaluation."""
+        return []
+
+    def settle(self) -> None:
+        for method in self.iterative:
+            method.settle()
+
+    def begin_anew(self, always: bool) -> bool:
+        return sum(method.begin_anew(always) for method in self.iterative) > 0  # all of them
+
+    def tighten_tolerance(self) -> bool:
+        return sum(method.tighten_tolerance() for method in self.iterative) > 0
 
     def distance(self, gradient: Floats) -> float | None:
         if self.curvature is None:
@@ -166,19 +174,15 @@ class SummedCriterion(Criterion):
     terms: Sequence[Criterion]
 
     @property
-    def tightened(self) -> TightenedTolerance | None:
-        return next((tightened for term in self.terms if (tightened := term.tightened) is not None), None)
-
-    @property
     def total_status(self) -> RunStatus:
         return sum((term.total_status for term in self.terms), start=RunStatus())
 
-    def settle(self) -> None:
-        for term in self.terms:
-            term.settle()
+    @property
+    def iterative(self) -> list[IterativeMethod]:
+        return [method for term in self.terms for method in term.iterative]
 
     def tighten_tolerance(self) -> bool:
-        return sum(term.tighten_tolerance() for term in self.terms) > 0  # all of them
+        return sum(term.tighten_tolerance() for term in self.terms) > 0
 
     def contradictions(self) -> tuple[int, ...]:
         return tuple(sorted({s for term in self.terms for s in term.contradictions()}))

@@ -22,7 +22,7 @@ from ..data import Corpus
 from ..features import FeatureRows, Pairs
 from ..foundation import Floats, Ints, data_error
 from ..graph import counting_graph, counting_parameters, instances_of, views_seen
-from ..inference import Expectations, RunStatus
+from ..inference import Expectations, RunStatus, iterative_methods
 from ..semantics import ModelSpec, ShareTable, TrainSettings, share_bounds, share_table
 from ..syntax import statement_text
 from .criterion import Criterion, SummedCriterion
@@ -110,7 +110,8 @@ class ShareCounts:
         self.longest = max(int(one.max(initial=0)) for one in of_sentences)
         self._data = problem.bind_for(inference.name)
         self._method = inference.build(self._data)
-        self._method.remember()
+        for one in iterative_methods(self._method):
+            one.remember()
         self._sums = GradientAccumulator(self._data, problem.workers, self._method.together)
         self.status = RunStatus()
 

@@ -38,12 +38,14 @@ from ..inference import (
     METHODS,
     BoundData,
     Expectations,
+    IterativeMethod,
     MarginalInference,
     MaximumMethod,
     RunStatus,
     SequenceMethod,
     Workers,
     even_runs,
+    iterative_methods,
     run_decoding,
     weighted,
 )
@@ -51,7 +53,7 @@ from ..kernels.tables import add_bias_gradient, collect_gradient
 from ..optimizers import PerceptronSchedule
 from ..semantics import LikelihoodSettings, PerceptronSettings, TrainSettings
 from .batches import SentenceBatches
-from .criterion import Clamped, Criterion, TightenedTolerance
+from .criterion import Clamped, Criterion
 from .label_costs import inference_beside, label_costs
 from .penalties import Penalty
 from .run_sums import GradientAccumulator, count_known
@@ -99,9 +101,8 @@ class Likelihood(Criterion):
             inference.description(getattr(method, "method", method)) if inference is not None else ""
         )
         self._build = inference.build if build is None and inference is not None else build
-        method.remember()
-        if clamped is not None:
-            clamped.method.remember()
+        for one in self.iterative:
+            one.remember()
         self.counts, self.penalty = counts, penalty
         self.workers = workers
         # the cut into runs depends on the model alone, and partial sums are added in order of runs
@@ -144,23 +145,17 @@ class Likelihood(Criterion):
         self.total_status = self.total_status + out.summary()
         return float(out.log_z[clamped.partly].sum())
 
+    @property
+    def iterative(self) -> list[IterativeMethod]:
+        return iterative_methods(self.method) + iterative_methods(self.clamped)
+
     def remembered(self) -> dict[str, Any]:
-        clamped = None if self.clamped is None else self.clamped.method.memory()
-        return {**super().remembered(), "method": self.method.memory(), "clamped": clamped}
+        return {**super().remembered(), "methods": [method.memory() for method in self.iterative]}
 
     def recall(self, saved: Mapping[str, Any]) -> None:
         super().recall(saved)
-        self.method.recall(saved["method"])
-        if self.clamped is not None:
-            self.clamped.method.recall(saved["clamped"])
-
-    @property
-    def tightened(self) -> TightenedTolerance | None:
-        begun = getattr(self.inference.settings, "tolerance", None) if self.inference is not None else None
-        ended = getattr(self.method, "tolerance", None)
-        if self.inference is None or begun is None or ended is None or begun == ended:
-            return None
-        return TightenedTolerance(self.inference.name, begun, ended)
+        for method, memory in zip(self.iterative, saved["methods"], strict=True):
+            method.recall(memory)
 
     def batches(self, size: int | None = None) -> SentenceBatches | None:
         """The likelihood in batches of `size` sequences; without `size`, in as many as suit a start.
@@ -180,7 +175,6 @@ class Likelihood(Criterion):
         if size is not None and self._build is not None:
             data = data.unbundled()
             method, partial = self._build(data), data.partial_gradients(1)
-            method.remember()
         return SentenceBatches(
             data, method, penalty.precision, self.labelling, self.workers, partial, size, self.clamped,
             self.factor, self.fixed, self.soft, self._cells if size is None else None,
@@ -221,17 +215,6 @@ class Likelihood(Criterion):
         convex then).
         """
         return None if self.clamped is not None or self.method.approximate else self.penalty.gap(gradient)
-
-    def settle(self) -> None:
-        self.method.settle()
-        if self.clamped is not None:
-            self.clamped.method.settle()
-
-    def tighten_tolerance(self) -> bool:
-        """Asks the inference method for tighter convergence; False if it is exact or as tight as it gets."""
-        if self.clamped is not None:
-            self.clamped.method.tighten_tolerance()
-        return self.method.tighten_tolerance()
 
 
 def build_likelihood(problem: TrainingProblem, settings: TrainSettings) -> Likelihood:

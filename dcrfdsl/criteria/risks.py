@@ -24,7 +24,16 @@ import numpy as np
 
 from ..foundation import DcrfError, Diagnostic, Floats, data_error
 from ..graph import perturbed_graph, raised_parameters, raised_rows
-from ..inference import METHODS, Binder, ExactMethod, Expectations, LabelLogMarginals, RunStatus, Workers
+from ..inference import (
+    METHODS,
+    Binder,
+    ExactMethod,
+    Expectations,
+    LabelLogMarginals,
+    RunStatus,
+    Workers,
+    iterative_methods,
+)
 from ..kernels.tables import Potentials
 from ..semantics import ExponentialSettings, TrainSettings
 from .criterion import Clamped, Criterion
@@ -181,7 +190,8 @@ class ApproximateMarginalRisk(Risk):
         self._method = METHODS[inference.name].build(
             self._data, inference.settings.model_copy(update={"tolerance": tolerance})
         )
-        self._method.remember()
+        for one in iterative_methods(self._method):
+            one.remember()
         self.inference_description = inference.description(self._method)
         self._sums = GradientAccumulator(self._data, problem.workers)
         codes = problem.gold.codes[: problem.graph.num_labels]

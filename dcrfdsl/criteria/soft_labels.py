@@ -25,6 +25,7 @@ from ..inference import (
     Expectations,
     MarginalInference,
     SequenceMethod,
+    iterative_methods,
     run_inference,
 )
 from ..kernels.tables import add_bias_gradient
@@ -89,7 +90,8 @@ def soft_labels(
         weighed_rows(graph, gold, problem.rows), off, problem.relations
     )
     method, sentences = build(data), gold.soft_sentences(off)
-    method.remember()
+    for one in iterative_methods(method):
+        one.remember()
     out = Expectations.empty(data, marginals=True, approximate=method.approximate)
     potentials, sums = data.potentials(np.zeros(data.num_weights)), GradientAccumulator(data, problem.workers)
 

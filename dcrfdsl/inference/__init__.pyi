@@ -1,9 +1,11 @@
 from .base import (
     Decoded as Decoded,
     Expectations as Expectations,
+    IterativeMethod as IterativeMethod,
     MarginalInference as MarginalInference,
     SequenceMethod as SequenceMethod,
     StatelessMethod as StatelessMethod,
+    iterative_methods as iterative_methods,
 )
 from .bound.automaton_runs import fastest_automaton as fastest_automaton
 from .bound.binding import (

@@ -21,6 +21,7 @@ from .bound import BoundData
 from .run_status import PruningReport, RunStatus
 
 NOTHING = np.zeros(0)
+ONCE, ALWAYS = 1, 2  # how long an iterative method begins anew
 
 
 @dataclass(eq=False, kw_only=True)
@@ -150,21 +151,6 @@ class MarginalInference(Protocol):
     def together(self) -> int:
         """Sequences that advance together: a run of fewer takes as long as one of so many."""
 
-    def remember(self) -> None:
-        """Lets each call of `expectations` start from the state in which the last one ended, if memory allows."""
-
-    def settle(self) -> None:
-        """Lets all calls start from the state in which the last one ended, until this is called again."""
-
-    def memory(self) -> dict[str, Any]:
-        """What later results depend on beside the weights, as plain values and arrays, for checkpoints."""
-
-    def recall(self, saved: Mapping[str, Any]) -> None:
-        """Goes on from what `memory` returned."""
-
-    def tighten_tolerance(self) -> bool:
-        """Tightens convergence tenfold for the calls that follow; False if the answers cannot get more exact."""
-
     def expectations(
         self, potentials: Potentials, first: int, last: int, out: Expectations, gradient: Floats, expected: Floats
     ) -> None:
@@ -179,69 +165,84 @@ class StatelessMethod:
 
     together = 1
 
-    def remember(self) -> None:
-        """Nothing to keep."""
-
-    def settle(self) -> None:
-        """Nothing is kept."""
-
-    def memory(self) -> dict[str, Any]:
-        return {}
-
-    def recall(self, saved: Mapping[str, Any]) -> None:
-        """Nothing was saved."""
-
-    def tighten_tolerance(self) -> bool:
-        return False
-
 
 class IterativeMethod:
     """What methods that iterate until they converge have in common: a tolerance, which begins as that of `settings`
     and may be tightened, and what each sequence keeps from call to call.
 
     settled: what calls start from, as `kept` and `is_kept` were then; None where each starts from the one before.
+    anew: whether they start from nothing and are as exact as they get: `ALWAYS` if to the end.
     """
 
     together: ClassVar[int] = 1
     sharpest: ClassVar[float]  # the tolerance beyond which answers do not get more exact
 
     def __init__(self, data: BoundData, tolerance: float):
-        self.edges, self.tolerance = data.bank.edge_arrays(), tolerance
+        self.edges, self.tolerance, self.initial_tolerance = data.bank.edge_arrays(), tolerance, tolerance
         self.kept, self.kept_off = np.zeros(0, np.float32), np.zeros(1, np.int64)
         self.is_kept = np.zeros(data.num_sequences, np.bool_)
         self.settled: tuple[NDArray[np.float32], Mask] | None = None
+        self.anew = 0
 
     def keep(self, counts: Ints) -> None:
-        """Makes room for so many numbers of each sequence [S], if memory allows."""
-        if 4 * int(counts.sum()) <= REMEMBERED_BYTES:
+        """Makes room for so many numbers of each sequence [S], if memory allows and there is none."""
+        self.settled = None
+        if not len(self.kept) and 4 * int(counts.sum()) <= REMEMBERED_BYTES:
             self.kept_off = offsets(counts)
             self.kept = np.zeros(int(self.kept_off[-1]), np.float32)
 
     def settle(self) -> None:
-        self.settled = self.kept.copy(), self.is_kept.copy()
+        """Lets all calls start from the state in which the last one ended, until this or `remember` is called."""
+        if self.anew != ALWAYS:
+            self.settled, self.anew = self.settled or (self.kept.copy(), self.is_kept.copy()), 0
+            self.settled[0][:], self.settled[1][:] = self.kept, self.is_kept
+
+    def begin_anew(self, always: bool) -> bool:
+        """Lets calls until `settle`, or `always`, start from nothing and be as exact as they get. False if they do."""
+        before, self.anew = self.anew, max(self.anew, ALWAYS if always else ONCE)
+        self.tolerance = self.present_tolerance if always else self.tolerance
+        return before != ALWAYS
+
+    @property
+    def present_tolerance(self) -> float:
+        """That of the next call."""
+        return min(self.sharpest, self.tolerance) if self.anew else self.tolerance
 
     def start(self, first: int, last: int) -> WarmStart:
         """What sequences `first` to `last` - 1 start from; they leave there what they end with."""
-        if self.settled is not None and len(self.kept):
+        if self.anew:
+            self.is_kept[first:last] = False
+        elif self.settled is not None and len(self.kept):
             begin, end = self.kept_off[[first, last]]
             self.kept[begin:end], self.is_kept[first:last] = self.settled[0][begin:end], self.settled[1][first:last]
         return WarmStart(self.kept, self.kept_off, self.is_kept)
 
     def memory(self) -> dict[str, Any]:
+        """What later results depend on beside the weights, as plain values and arrays, for checkpoints."""
         messages, is_kept = self.settled or (self.kept, self.is_kept)
-        return {"tolerance": self.tolerance, "messages": messages, "is_kept": is_kept.astype("uint8")}
+        is_kept = is_kept.astype("uint8")
+        return {"tolerance": self.tolerance, "anew": self.anew, "messages": messages, "is_kept": is_kept}
 
     def recall(self, saved: Mapping[str, Any]) -> None:
-        self.tolerance = saved["tolerance"]
+        """Goes on from what `memory` returned."""
         self.kept[:] = recalled(saved, "messages", len(self.kept), dtype=self.kept.dtype)
         self.is_kept[:] = recalled(saved, "is_kept", len(self.is_kept), dtype=np.uint8).astype(bool)
         self.settle()
+        self.tolerance, self.anew = saved["tolerance"], saved["anew"]
 
     def tighten_tolerance(self) -> bool:
+        """Tightens convergence tenfold for the calls that follow; False if the answers cannot get more exact."""
         if self.tolerance <= self.sharpest:
             return False
         self.tolerance = max(self.sharpest, 0.1 * self.tolerance)
         return True
+
+
+def iterative_methods(method: Any) -> list[IterativeMethod]:
+    """The iterative methods that a method consists of: itself, what it wraps, or those of its parts; none if exact."""
+    parts = getattr(method, "methods", None) or [getattr(method, "method", None)]
+    own = [method] if isinstance(method, IterativeMethod) else []
+    return own + [one for part in parts if part is not None for one in iterative_methods(part)]
 
 
 class Decoder(Protocol):

@@ -151,7 +151,6 @@ def _quasi_newton(
 
 def _start(progress: Progress, batches: Batches, settings: AutoOptimizer, state: RunState) -> Floats | None:
     """Moves `progress` to the end point of passes over batches, if that is lower; returns the curvature [W] there."""
-    origin, value, gradient = progress.weights, progress.value, progress.gradient
     stopped = False
 
     def after_pass(seen: float, norm: float, weights: Floats) -> bool:
@@ -160,14 +159,13 @@ def _start(progress: Progress, batches: Batches, settings: AutoOptimizer, state:
         stopped = progress.report(seen, norm, weights)
         return stopped or progress.iterations >= progress.settings.max_iterations
 
-    weights = origin.copy()
+    weights = progress.weights.copy()
     curvature = start_on_batches(batches, weights, settings.epochs, settings.rate, settings.seed, after_pass, state)
     state.drop("batches")
-    progress.weights = weights
-    progress.evaluate_again()
-    if not progress.value < value:
-        progress.weights, progress.value, progress.gradient = origin, value, gradient
-        progress.norm = progress.start_norm
+    value, gradient = progress.evaluate(weights)
+    if value < progress.value:
+        progress.move(weights, value, gradient)
+    else:
         curvature = None
     if stopped:
         progress.reason = "stopped on request"

@@ -33,6 +33,9 @@ class _DerivedObjective(Objective):
     def settle(self) -> None:
         self._objective.settle()
 
+    def begin_anew(self, always: bool) -> bool:
+        return self._objective.begin_anew(always)
+
     def tighten_tolerance(self) -> bool:
         return self._objective.tighten_tolerance()
 

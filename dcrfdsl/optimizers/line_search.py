@@ -16,6 +16,7 @@ from .progress import ROUNDING as ROUNDING, Progress
 Point = tuple[Floats, float, Floats]  # weights, value and gradient there
 DECREASE, FLATTENING = 1e-4, 0.9  # the Wolfe conditions
 MOST_TRIALS = 30  # of a line search
+DOUBTFUL = 6  # of these without a lower point: an objective that can get more exact is asked to
 NOISE = 1e-15  # relative changes of the objective without a meaning
 
 
@@ -36,7 +37,9 @@ def line_search(
     """
     low, high, low_slope = 0.0, np.inf, slope
     lower: Point | None = None
-    for _ in range(MOST_TRIALS):
+    for number in range(MOST_TRIALS):
+        if number == DOUBTFUL and lower is None and progress.sharpen():
+            return None
         weights = progress.weights + step * direction
         value, gradient = progress.evaluate(weights)
         rise, end_slope = value - progress.value, float(dot(gradient, direction))

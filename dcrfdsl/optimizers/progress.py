@@ -52,6 +52,7 @@ CONTINUED = 3  # the same where an earlier training goes on, at as slow a fall a
 PROOF = 50  # iterations at rest in which the bound must fall
 FALL = 0.1  # of a steep objective: after such a fall its gradient is measured anew
 CERTAIN = 1e-10  # of the objective: if it is known to be this close to its least value, it is optimal
+DIFFERENT = 1e-6  # relative changes of the objective that no error of messages explains, where they are exact
 ROUNDING = 1e-12  # relative changes of the objective that may be errors of summation; slopes are trusted there
 
 
@@ -80,6 +81,7 @@ class Progress:
         self.is_flat = False  # the current step is expected to change the objective by rounding errors only
         self.goes_by_slopes = False  # where it is flat: the objective is at rest, and its bound is not small yet
         self.reason = ""
+        self._anew_from: int | None = None  # the iteration since which each evaluation begins inference from nothing
         self._least_bound: float | None = None  # since then
         self._least_at = 0  # its iteration
         self.values: list[float] = []  # objective after each iteration
@@ -102,7 +104,7 @@ class Progress:
             "weights": self.weights, "value": self.value, "gradient": self.gradient, "norm": self.norm,
             "start_norm": self.start_norm, "fell_to": self._fell_to, "values": self.values,
             "evaluations": self.evaluations, "iterations": self.iterations, "by_slopes": self.goes_by_slopes,
-            "least_bound": self._least_bound, "least_at": self._least_at,
+            "least_bound": self._least_bound, "least_at": self._least_at, "anew_from": self._anew_from,
             "seconds": time.perf_counter() - self.begun,
         }  # fmt: skip
 
@@ -113,6 +115,7 @@ class Progress:
         self.values, self.goes_by_slopes = list(saved["values"]), saved["by_slopes"]
         self._least_bound, self._least_at = saved["least_bound"], saved["least_at"]
         self.evaluations, self.iterations = saved["evaluations"], saved["iterations"]
+        self._anew_from = saved["anew_from"]
         self.begun -= saved["seconds"]
 
     def evaluate(self, weights: Floats) -> tuple[float, Floats]:
@@ -123,9 +126,21 @@ class Progress:
 
     def evaluate_again(self) -> None:
         """Value and gradient of the current point: it is new, or the objective has become more exact."""
-        self.value, self.gradient = self.evaluate(self.weights)
-        self.objective.settle()
-        self.norm = norm_of(self.steepest(self.weights, self.gradient))
+        self.move(self.weights, *self.evaluate(self.weights))
+
+    def move(self, weights: Floats, value: float, gradient: Floats) -> None:
+        """Goes to a point. Later evaluations begin inference from where it ended there, if it was evaluated last."""
+        if weights is self._latest:
+            self.objective.settle()
+        self.weights, self.value, self.gradient = weights, value, gradient
+        self.norm = norm_of(self.steepest(weights, gradient))
+
+    def sharpen(self) -> bool:
+        """Evaluates the current point more exactly, from now on; False if the objective is as exact as it gets."""
+        if not self.objective.tighten_tolerance():
+            return False
+        self.evaluate_again()
+        return bool(np.isfinite(self.value))
 
     def steepest(self, weights: Floats, gradient: Floats) -> Floats:
         """The direction [W] of steepest rise: its norm is zero at an optimum, and measures the distance from one.
@@ -146,20 +161,25 @@ class Progress:
         if self.norm == 0.0:
             self.converged, self.reason = True, "the gradient is zero at the start"
             return
+        self._descend(iterate, forget)
+        while self._goes_on_anew():
+            forget()
+            self._descend(iterate, forget)
+
+    def _descend(self, iterate: Callable[[], bool], forget: Callable[[], bool]) -> None:
+        """`run` until a rule stops it."""
         try:
             if self._goes_on and self.values:
                 self._stop_if_converged()
             while self.iterations < self.settings.max_iterations:
-                self.is_flat = False
-                if iterate():
+                self.is_flat, gradient = False, self.gradient
+                if iterate() or self.gradient is not gradient:  # the second: it has become more exact on the way
                     continue
                 if self._is_level():
                     self.converged, self.reason = True, "no step changes the objective by more than rounding does"
                     return
-                if self.objective.tighten_tolerance():
-                    self.evaluate_again()
-                    if np.isfinite(self.value):
-                        continue
+                if self.sharpen():
+                    continue
                 if forget():
                     continue  # once more downhill
                 self.stalled, self.reason = True, "no step lowers the objective any further"
@@ -168,12 +188,31 @@ class Progress:
         except _Stop:
             pass
 
+    def _goes_on_anew(self) -> bool:
+        """Whether a search that has ended goes on, as the objective at its end depends on where inference begins.
+
+        Iterative inference may have several fixed points. Evaluations follow the one at the point before, but what the
+        outcome says must hold where inference begins from nothing, as in tagging. If it does not, all further ones do.
+        """
+        if not (self.converged or self.stalled) or not self.objective.begin_anew(False):
+            return False
+        followed = self.value
+        self.evaluate_again()
+        differs = not abs(self.value - followed) <= DIFFERENT * abs(followed)
+        is_small = self.norm <= self.settings.tolerance * self.start_norm
+        if (self.converged and is_small) or (self.stalled and not differs):
+            return False
+        self.converged = self.stalled = self.goes_by_slopes = False
+        self.values.clear()
+        if differs and self.objective.begin_anew(True):
+            self._anew_from = self.iterations
+        else:
+            self.sharpen()
+        return True
+
     def accept(self, weights: Floats, value: float, gradient: Floats) -> None:
         """After an iteration: remembers the point, reports it, and stops if the rule says so."""
-        if weights is self._latest:  # else inference begins from where it ended at an earlier point
-            self.objective.settle()
-        self.weights, self.value, self.gradient = weights, value, gradient
-        self.norm = norm_of(self.steepest(weights, gradient))
+        self.move(weights, value, gradient)
         self.values.append(value)
         if self.objective.is_steep and value < FALL * self._fell_to:
             self.start_norm, self._fell_to = self.norm, value
@@ -193,9 +232,8 @@ class Progress:
     def _prove(self) -> None:
         """Goes on at a point where the objective rests, as long as the bound of its distance falls."""
         self.goes_by_slopes = True
-        gradient = self.steepest(self.weights, self.gradient)
-        bound = self.objective.gap(gradient)
-        bound = self.objective.distance(gradient) if bound is None else bound
+        bound = self._gap()
+        bound = self.objective.distance(self.steepest(self.weights, self.gradient)) if bound is None else bound
         if bound is not None and (self._least_bound is None or bound < self._least_bound):
             self._least_bound, self._least_at = bound, self.iterations
         elif self.iterations - self._least_at >= PROOF:
@@ -236,8 +274,10 @@ class Progress:
         return self.watch(Iteration(self.iterations, value, norm, seconds), weights)
 
     def outcome(self) -> Outcome:
-        seconds = time.perf_counter() - self.begun
+        seconds, reason = time.perf_counter() - self.begun, self.reason
+        if self._anew_from is not None:
+            reason += f"; messages have several fixed points, and since iteration {self._anew_from} all begin anew"
         return Outcome(
-            self.weights, self.value, self.iterations, self.evaluations, self.converged, seconds, self.reason,
+            self.weights, self.value, self.iterations, self.evaluations, self.converged, seconds, reason,
             self.stalled, self.norm, self._gap(),
         )  # fmt: skip

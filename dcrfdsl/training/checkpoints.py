@@ -157,7 +157,7 @@ def _changed_line(before: str, now: str) -> str:
     return f"the template or a setting had `{was}`" if was else f"the template or a setting now has `{became}`"
 
 
-VERSION = 2  # of what layers remember
+VERSION = 3  # of what layers remember
 _ARRAY = "array of the checkpoint"  # the key of the placeholder of an array
 
 

@@ -91,15 +91,16 @@ def _of_inference(objective: Criterion, outcome: Outcome) -> list[str]:
     status, notes = objective.status_so_far, []
     method = objective.inference_description
     if objective.tightened is not None:
-        method, initial, final = objective.tightened
+        initial, final = objective.tightened
         notes.append(
             f"the tolerance of `{method}` was tightened from {initial:g} to {final:g} during training, "
-            "since the objective was not exact enough for the line search"
+            "since the objective was not exact enough for the search"
         )
     if outcome.stalled and status.approximate:
         notes.append(
             f"training ended where no better point could be found; `{method}` may have several fixed points here, and "
-            "its objective then jumps. Try `infer exact` if `check` says that it fits, or a prior with less variance"
+            "its objective then jumps. Try `infer exact` if `check` says that it fits, a prior with less variance, or "
+            "`infer trw`, whose objective is convex"
         )
     if status.damped:
         notes.append(

@@ -71,7 +71,7 @@ class BoundingMethod(IterativeMethod, ABC, Generic[Chosen]):
         settings = self.settings
         damping = -1.0 if settings.damping is None else settings.damping  # the kernel chooses where it is negative
         seed = settings.seed if isinstance(settings, MeanFieldSettings | TrwSettings) else 0  # others draw nothing
-        control = Control(self.tolerance, settings.max_iterations, damping, seed)
+        control = Control(self.present_tolerance, settings.max_iterations, damping, seed)
         kernel, wiring, choice = self._kernel(decoding)
         kernel(
             first, last, self.data.problem, self.edges, potentials, *wiring, control, *choice,
@@ -103,6 +103,9 @@ class MeanFieldMethod(BoundingMethod[MeanFieldSettings]):
 
 class ReweightedMethod(BoundingMethod[TrwSettings]):
     """A bound by messages; a sequence keeps them for the next call."""
+
+    def begin_anew(self, always: bool) -> bool:
+        return False  # the bound is convex: its least value does not depend on where messages begin
 
     def _prepare(self) -> Ints:
         pool, shapes = bank_forests(self.data.bank, self.settings.seed), self.data.shapes

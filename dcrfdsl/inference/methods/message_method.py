@@ -62,7 +62,7 @@ class MessageMethod(IterativeMethod):
 
     @property
     def control(self) -> Control:
-        return Control(self.tolerance, self.settings.max_iterations, self.settings.damping, self.settings.seed)
+        return Control(self.present_tolerance, self.settings.max_iterations, self.settings.damping, self.settings.seed)
 
     def remember(self) -> None:
         self.keep(self.edges.messages[self.data.rows.shape])

@@ -7,9 +7,9 @@ sentence does not depend on the other sentences. Not here: the costs (`graph.mod
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -86,25 +86,6 @@ class PerSentenceMethod:
         if exact in (0, total):
             return "exact" if exact else "trp"
         return f"exact on {exact:,} of {total:,} sentences, trp on the others"
-
-    def remember(self) -> None:
-        for method in self.methods:
-            method.remember()
-
-    def settle(self) -> None:
-        for method in self.methods:
-            method.settle()
-
-    def memory(self) -> dict[str, Any]:
-        return {"parts": [method.memory() for method in self.methods]}
-
-    def recall(self, saved: Mapping[str, Any]) -> None:
-        for method, memory in zip(self.methods, saved["parts"], strict=True):
-            method.recall(memory)
-
-    def tighten_tolerance(self) -> bool:
-        sharper = [method.tighten_tolerance() for method in self.methods]  # all of them, so no early end
-        return any(sharper)
 
     def _runs(self, first: int, last: int) -> Iterator[tuple[SequenceMethod, BoundData, int, int, Ints]]:
         """The methods of sequences `first` to `last` - 1: each with its data, the run there, and the sequences' numbers

@@ -10,9 +10,7 @@ from __future__ import annotations
 
 import itertools
 import threading
-from collections.abc import Mapping
 from dataclasses import field
-from typing import Any
 
 import numpy as np
 
@@ -87,26 +85,6 @@ class WeightedMethod:
     @property
     def together(self) -> int:
         return self.method.together
-
-    @property
-    def tolerance(self) -> float | None:
-        """The tolerance of the method within; None if it has none."""
-        return getattr(self.method, "tolerance", None)
-
-    def remember(self) -> None:
-        self.method.remember()
-
-    def settle(self) -> None:
-        self.method.settle()
-
-    def memory(self) -> dict[str, Any]:
-        return self.method.memory()
-
-    def recall(self, saved: Mapping[str, Any]) -> None:
-        self.method.recall(saved)
-
-    def tighten_tolerance(self) -> bool:
-        return self.method.tighten_tolerance()
 
     def expectations(
         self, potentials: Potentials, first: int, last: int, out: Expectations, gradient: Floats, expected: Floats
