@@ -138,12 +138,8 @@ class Criterion(Objective):
         """Inference that begins where it ended in an earlier evaluation."""
         return []
 
-    def settle(self) -> None:
-        for method in self.iterative:
-            method.settle()
-
-    def begin_anew(self, always: bool) -> bool:
-        return sum(method.begin_anew(always) for method in self.iterative) > 0  # all of them
+    def begin(self, anew: int) -> bool:
+        return sum(method.begin(anew) for method in self.iterative) > 0  # all of them
 
     def tighten_tolerance(self) -> bool:
         return sum(method.tighten_tolerance() for method in self.iterative) > 0

@@ -25,7 +25,6 @@ from ..inference import (
     Expectations,
     MarginalInference,
     SequenceMethod,
-    iterative_methods,
     run_inference,
 )
 from ..kernels.tables import add_bias_gradient
@@ -90,8 +89,6 @@ def soft_labels(
         weighed_rows(graph, gold, problem.rows), off, problem.relations
     )
     method, sentences = build(data), gold.soft_sentences(off)
-    for one in iterative_methods(method):
-        one.remember()
     out = Expectations.empty(data, marginals=True, approximate=method.approximate)
     potentials, sums = data.potentials(np.zeros(data.num_weights)), GradientAccumulator(data, problem.workers)
 

@@ -1,4 +1,7 @@
 from .base import (
+    ALWAYS as ALWAYS,
+    ONCE as ONCE,
+    SETTLED as SETTLED,
     Decoded as Decoded,
     Expectations as Expectations,
     IterativeMethod as IterativeMethod,

@@ -21,7 +21,7 @@ from .bound import BoundData
 from .run_status import PruningReport, RunStatus
 
 NOTHING = np.zeros(0)
-ONCE, ALWAYS = 1, 2  # how long an iterative method begins anew
+SETTLED, ONCE, ALWAYS = 0, 1, 2  # where calls begin: where the last one ended, or anew, for a while or to the end
 
 
 @dataclass(eq=False, kw_only=True)
@@ -171,10 +171,11 @@ class IterativeMethod:
     and may be tightened, and what each sequence keeps from call to call.
 
     settled: what calls start from, as `kept` and `is_kept` were then; None where each starts from the one before.
-    anew: whether they start from nothing and are as exact as they get: `ALWAYS` if to the end.
+    room [S]: how many numbers each sequence keeps.
     """
 
     together: ClassVar[int] = 1
+    room: Ints
     sharpest: ClassVar[float]  # the tolerance beyond which answers do not get more exact
 
     def __init__(self, data: BoundData, tolerance: float):
@@ -182,26 +183,27 @@ class IterativeMethod:
         self.kept, self.kept_off = np.zeros(0, np.float32), np.zeros(1, np.int64)
         self.is_kept = np.zeros(data.num_sequences, np.bool_)
         self.settled: tuple[NDArray[np.float32], Mask] | None = None
-        self.anew = 0
+        self.anew = SETTLED
 
-    def keep(self, counts: Ints) -> None:
-        """Makes room for so many numbers of each sequence [S], if memory allows and there is none."""
+    def remember(self) -> None:
+        """Lets each call start from the state in which the last one ended, if memory allows."""
         self.settled = None
-        if not len(self.kept) and 4 * int(counts.sum()) <= REMEMBERED_BYTES:
-            self.kept_off = offsets(counts)
+        if not len(self.kept) and 4 * int(self.room.sum()) <= REMEMBERED_BYTES:
+            self.kept_off = offsets(self.room)
             self.kept = np.zeros(int(self.kept_off[-1]), np.float32)
 
-    def settle(self) -> None:
-        """Lets all calls start from the state in which the last one ended, until this or `remember` is called."""
-        if self.anew != ALWAYS:
-            self.settled, self.anew = self.settled or (self.kept.copy(), self.is_kept.copy()), 0
+    def begin(self, anew: int) -> bool:
+        """Says where all calls start until this or `remember` is called: `SETTLED` in the state in which the last one
+        ended, else in none, as exact as they get. False if they already do so to the end.
+        """
+        if self.anew == ALWAYS:
+            return False
+        self.anew = anew
+        self.tolerance = self.present_tolerance if anew == ALWAYS else self.tolerance
+        if anew == SETTLED:
+            self.settled = self.settled or (self.kept.copy(), self.is_kept.copy())
             self.settled[0][:], self.settled[1][:] = self.kept, self.is_kept
-
-    def begin_anew(self, always: bool) -> bool:
-        """Lets calls until `settle`, or `always`, start from nothing and be as exact as they get. False if they do."""
-        before, self.anew = self.anew, max(self.anew, ALWAYS if always else ONCE)
-        self.tolerance = self.present_tolerance if always else self.tolerance
-        return before != ALWAYS
+        return True
 
     @property
     def present_tolerance(self) -> float:
@@ -227,7 +229,7 @@ class IterativeMethod:
         """Goes on from what `memory` returned."""
         self.kept[:] = recalled(saved, "messages", len(self.kept), dtype=self.kept.dtype)
         self.is_kept[:] = recalled(saved, "is_kept", len(self.is_kept), dtype=np.uint8).astype(bool)
-        self.settle()
+        self.begin(SETTLED)
         self.tolerance, self.anew = saved["tolerance"], saved["anew"]
 
     def tighten_tolerance(self) -> bool:

@@ -30,11 +30,8 @@ class _DerivedObjective(Objective):
         """A gradient [W] as one of the other objective."""
         return gradient
 
-    def settle(self) -> None:
-        self._objective.settle()
-
-    def begin_anew(self, always: bool) -> bool:
-        return self._objective.begin_anew(always)
+    def begin(self, anew: int) -> bool:
+        return self._objective.begin(anew)
 
     def tighten_tolerance(self) -> bool:
         return self._objective.tighten_tolerance()

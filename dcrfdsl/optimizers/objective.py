@@ -47,11 +47,10 @@ class Objective(ABC):
     def value_and_gradient(self, weights: Floats) -> tuple[float, Floats]:
         """Value and gradient [W] at `weights` [W]; the gradient may be kept by the caller."""
 
-    def settle(self) -> None:  # noqa: B027
-        """The last evaluation was at a point that the search keeps: later ones begin inference from where it ended."""
-
-    def begin_anew(self, always: bool) -> bool:
-        """Lets evaluations until `settle`, or `always`, begin inference anew, as exact as it gets. False if they do."""
+    def begin(self, anew: int) -> bool:
+        """Says where later evaluations begin inference, as `inference.IterativeMethod.begin`; False if that changes
+        nothing.
+        """
         return False
 
     def tighten_tolerance(self) -> bool:

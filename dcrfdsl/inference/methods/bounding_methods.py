@@ -20,7 +20,7 @@ from ...kernels import messages
 from ...kernels.runtime import OK
 from ...kernels.tables import Control, Potentials, Ragged, Totals, WarmStart
 from ...semantics import EpSettings, GbpSettings, MeanFieldSettings, TrwSettings
-from ..base import Decoded, Expectations, IterativeMethod
+from ..base import SETTLED, Decoded, Expectations, IterativeMethod
 from ..bound import BoundData
 
 Chosen = TypeVar("Chosen", MeanFieldSettings, TrwSettings, GbpSettings, EpSettings)
@@ -54,9 +54,6 @@ class BoundingMethod(IterativeMethod, ABC, Generic[Chosen]):
     @abstractmethod
     def _kernel(self, decoding: bool) -> Kernel:
         """The kernel, and its arguments before and after `control`. decoding: whether marginals are for a labelling."""
-
-    def remember(self) -> None:
-        self.keep(self.room)
 
     def expectations(
         self, potentials: Potentials, first: int, last: int, out: Expectations, gradient: Floats, expected: Floats
@@ -104,8 +101,8 @@ class MeanFieldMethod(BoundingMethod[MeanFieldSettings]):
 class ReweightedMethod(BoundingMethod[TrwSettings]):
     """A bound by messages; a sequence keeps them for the next call."""
 
-    def begin_anew(self, always: bool) -> bool:
-        return False  # the bound is convex: its least value does not depend on where messages begin
+    def begin(self, anew: int) -> bool:  # a convex bound has one least value, wherever messages begin
+        return anew == SETTLED and super().begin(anew)
 
     def _prepare(self) -> Ints:
         pool, shapes = bank_forests(self.data.bank, self.settings.seed), self.data.shapes

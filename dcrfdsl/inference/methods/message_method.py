@@ -48,6 +48,7 @@ class MessageMethod(IterativeMethod):
 
     def __post_init__(self) -> None:
         IterativeMethod.__init__(self, self.data, self.settings.tolerance)
+        self.room = self.edges.messages[self.data.rows.shape]
         self.sweeps = Sweeps(self.schedule, self._trees()) if self.schedule != RESIDUAL else None
 
     def _trees(self) -> Schedules:
@@ -63,9 +64,6 @@ class MessageMethod(IterativeMethod):
     @property
     def control(self) -> Control:
         return Control(self.present_tolerance, self.settings.max_iterations, self.settings.damping, self.settings.seed)
-
-    def remember(self) -> None:
-        self.keep(self.edges.messages[self.data.rows.shape])
 
     def expectations(
         self, potentials: Potentials, first: int, last: int, out: Expectations, gradient: Floats, expected: Floats
