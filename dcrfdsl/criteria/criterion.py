@@ -138,7 +138,7 @@ class Criterion(Objective):
         """Inference that begins where it ended in an earlier evaluation."""
         return []
 
-    def begin(self, anew: int) -> bool:
+    def begin(self, anew: str = "") -> bool:
         return sum(method.begin(anew) for method in self.iterative) > 0  # all of them
 
     def tighten_tolerance(self) -> bool:

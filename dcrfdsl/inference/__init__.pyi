@@ -1,7 +1,4 @@
 from .base import (
-    ALWAYS as ALWAYS,
-    ONCE as ONCE,
-    SETTLED as SETTLED,
     Decoded as Decoded,
     Expectations as Expectations,
     IterativeMethod as IterativeMethod,

@@ -21,7 +21,6 @@ from .bound import BoundData
 from .run_status import PruningReport, RunStatus
 
 NOTHING = np.zeros(0)
-SETTLED, ONCE, ALWAYS = 0, 1, 2  # where calls begin: where the last one ended, or anew, for a while or to the end
 
 
 @dataclass(eq=False, kw_only=True)
@@ -183,7 +182,7 @@ class IterativeMethod:
         self.kept, self.kept_off = np.zeros(0, np.float32), np.zeros(1, np.int64)
         self.is_kept = np.zeros(data.num_sequences, np.bool_)
         self.settled: tuple[NDArray[np.float32], Mask] | None = None
-        self.anew = SETTLED
+        self.anew = ""
 
     def remember(self) -> None:
         """Lets each call start from the state in which the last one ended, if memory allows."""
@@ -192,15 +191,15 @@ class IterativeMethod:
             self.kept_off = offsets(self.room)
             self.kept = np.zeros(int(self.kept_off[-1]), np.float32)
 
-    def begin(self, anew: int) -> bool:
-        """Says where all calls start until this or `remember` is called: `SETTLED` in the state in which the last one
-        ended, else in none, as exact as they get. False if they already do so to the end.
+    def begin(self, anew: str = "") -> bool:
+        """Says where all calls start until this or `remember` is called: in the state in which the last one ended; or
+        `anew`, "once" or "always", and as exact as they get. False if they always do so already.
         """
-        if self.anew == ALWAYS:
+        if self.anew == "always":
             return False
         self.anew = anew
-        self.tolerance = self.present_tolerance if anew == ALWAYS else self.tolerance
-        if anew == SETTLED:
+        self.tolerance = self.present_tolerance if anew == "always" else self.tolerance
+        if not anew:
             self.settled = self.settled or (self.kept.copy(), self.is_kept.copy())
             self.settled[0][:], self.settled[1][:] = self.kept, self.is_kept
         return True
@@ -229,7 +228,7 @@ class IterativeMethod:
         """Goes on from what `memory` returned."""
         self.kept[:] = recalled(saved, "messages", len(self.kept), dtype=self.kept.dtype)
         self.is_kept[:] = recalled(saved, "is_kept", len(self.is_kept), dtype=np.uint8).astype(bool)
-        self.begin(SETTLED)
+        self.begin()
         self.tolerance, self.anew = saved["tolerance"], saved["anew"]
 
     def tighten_tolerance(self) -> bool:

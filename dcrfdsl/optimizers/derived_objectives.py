@@ -30,7 +30,7 @@ class _DerivedObjective(Objective):
         """A gradient [W] as one of the other objective."""
         return gradient
 
-    def begin(self, anew: int) -> bool:
+    def begin(self, anew: str = "") -> bool:
         return self._objective.begin(anew)
 
     def tighten_tolerance(self) -> bool:

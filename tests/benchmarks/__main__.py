@@ -72,6 +72,8 @@ BENCHMARKS: dict[str, Benchmark] = {
     "proofs": known_graphs.bounds_of_graphs,
     "trees": known_graphs.trees_of_graphs,
     "dialogues": dialogues.dialogue_passes,
+    "loopy": dialogues.tied_dialogues,
+    "attracted": dialogues.attracted_pairs,
     "reading": commands.reading,
     "tagging": commands.tagging,
     "streams": streams.streaming,

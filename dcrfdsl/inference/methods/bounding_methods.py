@@ -20,7 +20,7 @@ from ...kernels import messages
 from ...kernels.runtime import OK
 from ...kernels.tables import Control, Potentials, Ragged, Totals, WarmStart
 from ...semantics import EpSettings, GbpSettings, MeanFieldSettings, TrwSettings
-from ..base import SETTLED, Decoded, Expectations, IterativeMethod
+from ..base import Decoded, Expectations, IterativeMethod
 from ..bound import BoundData
 
 Chosen = TypeVar("Chosen", MeanFieldSettings, TrwSettings, GbpSettings, EpSettings)
@@ -101,8 +101,8 @@ class MeanFieldMethod(BoundingMethod[MeanFieldSettings]):
 class ReweightedMethod(BoundingMethod[TrwSettings]):
     """A bound by messages; a sequence keeps them for the next call."""
 
-    def begin(self, anew: int) -> bool:  # a convex bound has one least value, wherever messages begin
-        return anew == SETTLED and super().begin(anew)
+    def begin(self, anew: str = "") -> bool:  # a convex bound has one least value, wherever messages begin
+        return not anew and super().begin(anew)
 
     def _prepare(self) -> Ints:
         pool, shapes = bank_forests(self.data.bank, self.settings.seed), self.data.shapes
