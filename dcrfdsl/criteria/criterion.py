@@ -138,8 +138,8 @@ class Criterion(Objective):
         """Inference that begins where it ended in an earlier evaluation."""
         return []
 
-    def begin(self, anew: str = "") -> bool:
-        return sum(method.begin(anew) for method in self.iterative) > 0  # all of them
+    def begin_inference(self, anew: str = "") -> bool:
+        return sum(method.begin_inference(anew) for method in self.iterative) > 0  # all of them
 
     def tighten_tolerance(self) -> bool:
         return sum(method.tighten_tolerance() for method in self.iterative) > 0

@@ -191,7 +191,7 @@ class IterativeMethod:
             self.kept_off = offsets(self.room)
             self.kept = np.zeros(int(self.kept_off[-1]), np.float32)
 
-    def begin(self, anew: str = "") -> bool:
+    def begin_inference(self, anew: str = "") -> bool:
         """Says where all calls start until this or `remember` is called: in the state in which the last one ended; or
         `anew`, "once" or "always", and as exact as they get. False if they always do so already.
         """
@@ -228,7 +228,7 @@ class IterativeMethod:
         """Goes on from what `memory` returned."""
         self.kept[:] = recalled(saved, "messages", len(self.kept), dtype=self.kept.dtype)
         self.is_kept[:] = recalled(saved, "is_kept", len(self.is_kept), dtype=np.uint8).astype(bool)
-        self.begin()
+        self.begin_inference()
         self.tolerance, self.anew = saved["tolerance"], saved["anew"]
 
     def tighten_tolerance(self) -> bool:

@@ -30,8 +30,8 @@ class _DerivedObjective(Objective):
         """A gradient [W] as one of the other objective."""
         return gradient
 
-    def begin(self, anew: str = "") -> bool:
-        return self._objective.begin(anew)
+    def begin_inference(self, anew: str = "") -> bool:
+        return self._objective.begin_inference(anew)
 
     def tighten_tolerance(self) -> bool:
         return self._objective.tighten_tolerance()

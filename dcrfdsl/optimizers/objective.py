@@ -47,8 +47,8 @@ class Objective(ABC):
     def value_and_gradient(self, weights: Floats) -> tuple[float, Floats]:
         """Value and gradient [W] at `weights` [W]; the gradient may be kept by the caller."""
 
-    def begin(self, anew: str = "") -> bool:
-        """Says where later evaluations begin inference, as `inference.IterativeMethod.begin`; False if that changes
+    def begin_inference(self, anew: str = "") -> bool:
+        """Says where later evaluations begin, as `inference.IterativeMethod.begin_inference`; False if that changes
         nothing.
         """
         return False

@@ -131,7 +131,7 @@ class Progress:
     def move(self, weights: Floats, value: float, gradient: Floats) -> None:
         """Goes to a point. Later evaluations begin inference from where it ended there, if it was evaluated last."""
         if weights is self._latest:
-            self.objective.begin()
+            self.objective.begin_inference()
         self.weights, self.value, self.gradient = weights, value, gradient
         self.norm = norm_of(self.steepest(weights, gradient))
 
@@ -194,7 +194,7 @@ class Progress:
         Iterative inference may have several fixed points. Evaluations follow the one at the point before, but what the
         outcome says must hold where inference begins from nothing, as in tagging. If it does not, all further ones do.
         """
-        if not (self.converged or self.stalled) or not self.objective.begin("once"):
+        if not (self.converged or self.stalled) or not self.objective.begin_inference("once"):
             return False
         followed = self.value
         self.evaluate_again()
@@ -204,7 +204,7 @@ class Progress:
             return False
         self.converged = self.stalled = self.goes_by_slopes = False
         self.values.clear()
-        if differs and self.objective.begin("always"):
+        if differs and self.objective.begin_inference("always"):
             self._anew_from = self.iterations
         else:
             self.sharpen()

@@ -152,7 +152,7 @@ def _to_convergence(what: str, templates: dict[str, str], sentences: list[list[t
         model = fit(load_text(text), train, threads=1)
         seconds.append(time.process_time() - begun)
         record = model.record
-        accuracy = next(iter(model.evaluate(test).scores.values()))
+        accuracy = next(iter(model.evaluate(test).values()))
         end = "converged" if record.converged else f"not converged ({record.reason})"
         told.append(
             f"{name}: {end}, objective {record.objective:.2f}, gradient {record.gradient_norm:.2g}, "

@@ -112,7 +112,7 @@ def test_a_rejected_point_leaves_no_trace() -> None:
     model = _trained(*kind)
     objective = objective_of(model, _corpus(*kind), TrpSettings(), precision=0.1)
     objective.value_and_gradient(0.5 * model.weights)
-    objective.begin()
+    objective.begin_inference()
     near = objective.value_and_gradient(0.51 * model.weights)
     objective.value_and_gradient(-20.0 * model.weights)  # of other fixed points
     again = objective.value_and_gradient(0.51 * model.weights)
@@ -126,7 +126,7 @@ def test_the_gradient_is_the_derivative_along_the_followed_fixed_point(graph: st
     weights = np.random.default_rng(3).normal(scale=0.3, size=_trained(*kind).num_weights)
     objective = objective_of(_trained(*kind), _corpus(*kind), TrpSettings(tolerance=1e-12, max_iterations=5000), 0.1)
     objective.value_and_gradient(weights)
-    objective.begin()
+    objective.begin_inference()
     _, gradient = objective.value_and_gradient(weights)
     assert objective.total_status.converged
     reference.assert_gradient(lambda at: objective.value_and_gradient(at)[0], weights, gradient, 2e-6)
@@ -136,10 +136,10 @@ def test_a_new_beginning_does_not_depend_on_the_path() -> None:
     kind = ("all pairs", "attract", 1.2)
     model = _trained(*kind)
     objective = objective_of(model, _corpus(*kind), TrpSettings(), precision=0.1)
-    assert objective.begin("always") and not objective.begin("once")
+    assert objective.begin_inference("always") and not objective.begin_inference("once")
     before = objective.value_and_gradient(model.weights)
     objective.value_and_gradient(-model.weights)
-    objective.begin()
+    objective.begin_inference()
     after = objective.value_and_gradient(model.weights)
     assert before[0] == after[0] and np.array_equal(before[1], after[1])
 

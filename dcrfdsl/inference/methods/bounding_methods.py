@@ -101,8 +101,8 @@ class MeanFieldMethod(BoundingMethod[MeanFieldSettings]):
 class ReweightedMethod(BoundingMethod[TrwSettings]):
     """A bound by messages; a sequence keeps them for the next call."""
 
-    def begin(self, anew: str = "") -> bool:  # a convex bound has one least value, wherever messages begin
-        return not anew and super().begin(anew)
+    def begin_inference(self, anew: str = "") -> bool:  # a convex bound has one least value, wherever messages begin
+        return not anew and super().begin_inference(anew)
 
     def _prepare(self) -> Ints:
         pool, shapes = bank_forests(self.data.bank, self.settings.seed), self.data.shapes
