@@ -263,8 +263,9 @@ def _table(
     registered: Mapping[str, features.RegisteredFeature], stage: str | None, classes: Mapping[str, ClassCounts],
 ) -> CostTable:  # fmt: skip
     spec, corpus = problem.spec, problem.corpus
-    graph, rows, relations = problem.graph, problem.rows, problem.relations
-    parameters, _ = problem.learn_parameters()
+    learned = problem.problem(inference.Workers(None), stage)
+    problem = replace(problem, graph=learned.graph)
+    graph, parameters, rows, relations = learned.graph, learned.parameters, problem.rows, problem.relations
     settings = semantics.stage_settings(spec, semantics.stage_chain(spec, stage)[-1].label)
     runs = problem.gradient_runs(parameters)
     optimizer, history = settings.optimizer, 0.0
@@ -314,7 +315,7 @@ def _table(
         *(_joined_exact(graphs.joined_costs(graph, corpus.sentence_off, relations)) if cost.joined else ()),
         *(() if cost.joined else (("exact", f"{work}; {width}"),)),
         *segment_rows(spec, problem.states, stage),
-        ("one sweep", work_words(cost.sweep)),
+        ("one sweep", work_words(cost.messages.sweep)),
         ("method", taken),
         *order_rows(spec, problem.states),
         *decoding_rows(spec, stage),
@@ -334,23 +335,14 @@ def _method(
         binder = inference.Binder(problem.graph, parameters, programs=False)
         bound = binder.bind(problem.rows, problem.corpus.sentence_off, problem.relations)
         method = inference.PerSentenceMethod.of(bound, settings).description()
-        return method, f"`auto` takes {method}"
+        return method, f"`auto` takes {method}{inference.estimate_words(problem.graph)}"
     shown = "exact" if method in ("automaton", "segments") else method
     if isinstance(settings, semantics.PrunedSettings) and settings.by is not None:
         return method, f"`{shown}`, by the marginals of `{settings.by}`"
     if asked.method != "auto":
         return method, f"`{shown}`"
-    return method, f"`{shown}`, which `auto` takes{_estimates(problem) if method == 'trp' else ''}"
-
-
-def _estimates(problem: training.UntrainedModel) -> str:
-    """By which `auto` passes messages although exact inference may fit: `: about 9.9 µs a token, and exact 37 µs`."""
-    cost, messages = problem.graph.exact_cost, graphs.message_cost(problem.graph)
-    if cost.work == math.inf:
-        return ""
-    both = messages.seconds, graphs.exact_seconds(cost.work)
-    spent, exact = (f"{float(f'{1e6 * seconds:.2g}'):,g} µs" for seconds in both)
-    return f": about {spent} a token in {messages.sweeps:g} sweeps, and exact {exact}"
+    words = inference.estimate_words(problem.graph) if method == "trp" or problem.graph.sweeps else ""
+    return method, f"`{shown}`, which `auto` takes{words}"
 
 
 def _time(lasts: training.SecondsRange, cores: int) -> str:

@@ -23,6 +23,7 @@ from .feature_moments import (
 )
 from .importance import NumberColumns as NumberColumns
 from .margin_objective import Hmsvm as Hmsvm, margin_remarks as margin_remarks
+from .message_sweeps import with_learned_sweeps as with_learned_sweeps
 from .penalties import PRIORS as PRIORS, TemplateWeights as TemplateWeights, weights_by_template as weights_by_template
 from .run_sums import gradient_runs as gradient_runs
 from .training_problem import TrainingProblem as TrainingProblem

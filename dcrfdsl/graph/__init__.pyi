@@ -72,7 +72,6 @@ from .model_cost import (
     other_seconds as other_seconds,
     paying_automaton as paying_automaton,
     pays_beside_messages as pays_beside_messages,
-    sweeps_to_converge as sweeps_to_converge,
     training_cost as training_cost,
 )
 from .parameters import (

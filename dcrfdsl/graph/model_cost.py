@@ -9,7 +9,7 @@ orders that inference takes. Not here: the display of the numbers.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -20,96 +20,91 @@ from .automaton_graphs import AutomatonGraph, automaton_graph
 from .elimination import MOST_ENTRIES, OrderCost, best_order, forest_order, least_table, order_cost
 from .parameters import Parameters
 from .segment_factors import of_lengths
-from .templates import CliqueTemplate
 from .unroll import ModelGraph
 
 # Fitted to runs on CoNLL-2000 and CoNLL-2002 (2 shared cores): right within a factor of about two there
-SWEEPS = 6  # sweeps of an evaluation by messages where a pattern repeats along a sequence …
-LOOPY_SWEEPS = 40  # … where data joins positions to loops: trp took 30 to 94 iterations on such graphs …
-DENSE_SWEEPS = 400  # … and where half of all pairs are joined: one in ten does not converge, and takes all iterations
-DENSE_LOOPS = 2.0  # independent loops per variable that a dense graph has at least
+SWEEPS = 6  # sweeps of an evaluation by messages if none were learned: where a pattern repeats along a sequence …
+LOOPY_SWEEPS = 40  # … and where data joins positions to loops
 PREFERRED = 2.0  # exact inference may take so many times as long as messages: its gradients are right
-PASSES = 3  # passes through the tables of exact inference: up, down, and expected counts
-RATE = 5e9  # multiply-adds per second and core, in the matrix products of exact inference …
+UNIT_SECONDS = 1.5e-10  # a multiply-add of exact inference, all passes, in products of large matrices …
+STATE_OVERHEAD = 2.5e-9  # … and what it takes more, over the states of a variable: products of small ones take longer …
+IRREGULAR = 2.5  # … and so many times as long where tables over two variables and more have no repeated layout
 MESSAGE_RATE = 8e9  # … in messages over tables of two variables, which are products with a matrix in the cache …
 WIDE_RATE = 3e8  # … in messages over tables of more variables, which are summed entry by entry …
 FEATURE_RATE = 2e9  # … and over features, which are scattered in memory
-MESSAGE_SECONDS = 1.5e-7  # for sending one message, besides its multiply-adds
+MESSAGE_SECONDS = 8e-8  # for sending one message, besides its multiply-adds
+BELIEF_SECONDS = 4e-10  # for an entry and its variable, when the beliefs of a table are read in the end
 TOKEN_SECONDS = 3e-7  # per token in every evaluation
 SHARING = 0.8  # the gain of each further core
 VECTORS = 12  # vectors of weights that training keeps beside the optimizer's history
 PACKED_BYTES = 12  # per firing feature, for the layout of training
 REMEMBERED_BYTES = 2**28  # messages are kept between evaluations if they take at most this
-CHEAP = 2e-5  # seconds per position at which exact inference is preferred even if messages take less
 SITE_BYTES = 64  # wiring per site of a factor, once per length
 LIBRARY_BYTES = 1e7  # what a process that trained a sample has not loaded or allocated
 
 
-def exact_seconds(work: float) -> float:
-    """Rough time of exact inference, from the multiply-adds of its elimination."""
-    return PASSES * work / RATE
-
-
-def message_seconds(sweep: float, messages: float, wide: float = 0.0, sweeps: float = SWEEPS) -> float:
-    """Rough time of message passing until convergence, from the multiply-adds and the messages of a sweep.
-
-    wide: which of the multiply-adds lie in cliques of three and more variables.   sweeps: see `sweeps_to_converge`.
-    """
-    return sweeps * ((sweep - wide) / MESSAGE_RATE + wide / WIDE_RATE + messages * MESSAGE_SECONDS)
-
-
-def sweeps_to_converge(variables: float, ties: float, *, joined: bool) -> float:
-    """About how many sweeps messages need. variables, ties: of a sequence, or a position; a clique of n has n - 1 ties.
-
-    joined: whether data joins the variables, to loops of any length.
-    """
-    loops = (ties - variables) / max(1.0, variables)
-    if loops > DENSE_LOOPS and ties >= variables * (variables - 1) / 4:
-        return DENSE_SWEEPS
-    return LOOPY_SWEEPS if joined and ties >= variables else SWEEPS
+def exact_seconds(cost: OrderCost, *, joined: bool = False) -> float:
+    """Rough time of exact inference with this elimination. joined: whether data joins the variables."""
+    states = float(max(1.0, cost.largest) ** (1 / max(1, cost.width)))
+    factor = IRREGULAR if joined and cost.width > 1 else 1.0
+    return factor * cost.work * (UNIT_SECONDS + STATE_OVERHEAD / states)
 
 
 class MessageCost(NamedTuple):
-    """The cost of messages on a sequence, or a token. sweep, messages, wide: as `message_seconds` takes them."""
+    """The cost of messages on a sequence, or a token.
+
+    sweep, wide: multiply-adds of a sweep, and which of them lie in cliques of three and more variables.
+    messages: of a sweep.   sweeps: of a run until it converges.   share: of the messages, that a sweep sends along a
+    spanning tree.
+    """
 
     sweep: float
     messages: float
     wide: float = 0.0
     sweeps: float = SWEEPS
+    share: float = 1.0
+
+    @classmethod
+    def of(
+        cls, tables: Iterable[tuple[Sequence[int], float]], variables: float, sweeps: float | None, *, joined: bool
+    ) -> MessageCost:
+        """The cost on tables: the states of the variables of each, and how often it occurs.
+
+        sweeps: if they were learned.   joined: whether data joins the variables, to loops of any length.
+        """
+        larger = [(cards, count) for cards, count in tables if len(cards) > 1]
+        work = [count * len(cards) * math.prod(cards) for cards, count in larger]
+        wide = sum(each for each, (cards, _) in zip(work, larger, strict=True) if len(cards) > 2)
+        ties = sum(count * (len(cards) - 1) for cards, count in larger)
+        needed = sweeps or (LOOPY_SWEEPS if joined and ties >= variables else SWEEPS)
+        messages = sum(count * len(cards) for cards, count in larger)
+        return cls(sum(work), messages, wide, needed, min(1.0, variables / max(1.0, ties)))
 
     @property
     def seconds(self) -> float:
-        """Rough time until convergence."""
-        return message_seconds(*self)
+        """Rough time of a run."""
+        each = (self.sweep - self.wide) / MESSAGE_RATE + self.wide / WIDE_RATE + self.messages * MESSAGE_SECONDS
+        return self.sweeps * self.share * each + self.sweep * BELIEF_SECONDS
 
 
-def message_cost(graph: ModelGraph) -> MessageCost:
-    """The cost of messages per token, each of which is sent once a sweep; a table is read once a message.
+def message_cost(graph: ModelGraph, shares: Mapping[int, float] | None = None) -> MessageCost:
+    """The cost of messages per token; a table is read once a message.
 
-    Relational cliques are not counted: only data tells the number of their instances.
+    shares: instances a token of each relational template. Only data tells them; without it they are not counted.
     """
-    larger = [t for t in graph.templates if len(t.cards) > 1 and not t.relational]
-    sweep, wide = sum(map(_sweep_work, larger)), sum(map(_wide_work, larger))
-    sweeps = sweeps_to_converge(len(graph.variables), sum(len(t.cards) - 1 for t in larger), joined=False)
-    return MessageCost(float(sweep), float(sum(len(t.cards) for t in larger)), float(wide), sweeps)
+    found = shares or {}
+    tables = [(one.cards, found.get(n, float(not one.relational))) for n, one in enumerate(graph.templates)]
+    return MessageCost.of(tables, len(graph.variables), graph.sweeps, joined=bool(found))
 
 
-def exact_pays(exact: OrderCost, max_table: int, messages: MessageCost, positions: float = 1.0) -> bool:
+def exact_pays(exact: OrderCost, max_table: int, messages: MessageCost, *, joined: bool = False) -> bool:
     """Whether exact inference fits, and pays beside messages."""
-    return exact.largest <= max_table and pays_beside_messages(exact_seconds(exact.work), messages, positions)
+    return exact.largest <= max_table and pays_beside_messages(exact_seconds(exact, joined=joined), messages)
 
 
-def pays_beside_messages(seconds: float, messages: MessageCost, positions: float = 1.0) -> bool:
-    """Whether so many seconds of exact inference are at most twice what messages take, or `CHEAP` per position."""
-    return seconds <= max(PREFERRED * messages.seconds, CHEAP * positions)
-
-
-def _sweep_work(template: CliqueTemplate) -> int:
-    return math.prod(template.cards) * len(template.cards) if len(template.cards) > 1 else 0
-
-
-def _wide_work(template: CliqueTemplate) -> int:
-    return _sweep_work(template) if len(template.cards) > 2 else 0
+def pays_beside_messages(seconds: float, messages: MessageCost) -> bool:
+    """Whether so many seconds of exact inference are at most twice what messages take, or there are none to send."""
+    return seconds <= PREFERRED * messages.seconds or messages.messages == 0
 
 
 class JoinedPairs(NamedTuple):
@@ -123,31 +118,28 @@ class JoinedPairs(NamedTuple):
 
 @dataclass(frozen=True)
 class TrainingCost:
-    """`exact`, `sweep`, `features`: multiply-adds per token of exact inference, of a sweep, of scores and gradients.
+    """`exact`, `messages`: of inference per token.   features: multiply-adds per token of scores and gradients.
 
-    wide: the part of `sweep` in cliques of three and more variables.   weights: of each clique of the specification.
-    messages: per token of a sweep.   automaton: seconds per token by the model's automaton, if that is its fastest
-    exact form.   memory: bytes of exact training after the data is read and the weights are known; `message_memory` is
-    added if messages are sent.
+    weights: of each clique of the specification.   automaton: seconds per token by the model's automaton, if that is
+    its fastest exact form.   memory: bytes of exact training after the data is read and the weights are known;
+    `message_memory` is added if messages are sent.
     """
 
     weights: tuple[int, ...]
     exact: OrderCost
-    sweep: float
-    messages: float
+    messages: MessageCost
     features: float
     tokens: int
     memory: float
     message_memory: float
     joined: tuple[JoinedPairs, ...] = ()
     automaton: float | None = None
-    wide: float = 0.0
 
     def seconds(self, *, exact: bool, cores: int) -> float:
         """Rough time of one evaluation."""
-        inference = message_seconds(self.sweep, self.messages, self.wide)
+        inference = self.messages.seconds
         if exact:
-            inference = exact_seconds(self.exact.work) if self.automaton is None else self.automaton
+            inference = exact_seconds(self.exact) if self.automaton is None else self.automaton
         token = inference + self.features / FEATURE_RATE + TOKEN_SECONDS
         return token * self.tokens / (1 + SHARING * (cores - 1))
 
@@ -178,21 +170,17 @@ def training_cost(
     fires = sum(len(set_rows.feature) for set_rows in rows)
     memory = LIBRARY_BYTES + PACKED_BYTES * fires + 8 * sum(weights) * (VECTORS + runs + history)
     memory += _wiring_bytes(graph.thin() if thin else graph, sentence_off)
-    sweep, messages, wide, _ = message_cost(graph)
-    joined = list[JoinedPairs]()
+    joined, shares = list[JoinedPairs](), dict[int, float]()
     for number in graph.relational:
         template = graph.templates[number]
         joined_pairs = relations[template.clique]
-        share = len(joined_pairs.first) / max(1, tokens)
-        sweep += _sweep_work(template) * share
-        wide += _wide_work(template) * share
-        messages += len(template.cards) * share
+        shares[number] = len(joined_pairs.first) / max(1, tokens)
         counts = np.diff(joined_pairs.off)
         middle, high = np.quantile(counts, [0.5, 0.99]) if len(counts) else (0.0, 0.0)
         joined.append(JoinedPairs(template.name, float(middle), float(high), int(counts.max(initial=0))))
     return TrainingCost(
-        weights, graph.exact_cost, sweep, messages, 2 * pairs / max(1, tokens), tokens, memory,
-        0.0 if thin else _message_bytes(graph, relations, tokens), tuple(joined), automaton, wide,
+        weights, graph.exact_cost, message_cost(graph, shares), 2 * pairs / max(1, tokens), tokens, memory,
+        0.0 if thin else _message_bytes(graph, relations, tokens), tuple(joined), automaton,
     )  # fmt: skip
 
 
@@ -282,7 +270,7 @@ def automaton_seconds(found: AutomatonGraph) -> float:
 
 def other_seconds(graph: ModelGraph, *, chain: bool) -> float:
     """Rough time of a position without an automaton. chain: whether one table between neighbours says it all."""
-    return CHAIN_SECONDS * graph.cards[0] ** 2 if chain else exact_seconds(graph.exact_cost.work)
+    return CHAIN_SECONDS * graph.cards[0] ** 2 if chain else exact_seconds(graph.exact_cost)
 
 
 def chain_decodes(found: AutomatonGraph, graph: ModelGraph) -> bool:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import field, replace
 
 import numpy as np
@@ -44,6 +45,8 @@ class ModelGraph:
 
     A variable in `of_sentence` is one for a sequence: that of the first position. At the others it has one state and no
     factor, and so acts as a constant; layouts by position stay.
+
+    sweeps: that messages need on the first sentences of the training data; None where that was not learned.
     """
 
     variables: tuple[str, ...]
@@ -53,6 +56,7 @@ class ModelGraph:
     num_latents: int = 0
     unary_only: bool = False
     of_sentence: frozenset[int] = frozenset()
+    sweeps: float | None = None
     kinds: list[CliqueKind] = field(init=False, repr=False)
     shared: SharedTables = field(init=False, repr=False, compare=False)
 
@@ -86,6 +90,12 @@ class ModelGraph:
     def leaves_out(self, template: CliqueTemplate) -> bool:
         """Whether a template has no tables here."""
         return self.unary_only and len(template.offsets) > 1
+
+    def with_sweeps(self, sweeps: float) -> ModelGraph:
+        """The same graph, which knows how many sweeps messages need."""
+        known = copy(self)
+        known.sweeps = sweeps
+        return known
 
     def thin(self) -> ModelGraph:
         """The same graph without tables for cliques of several sites."""

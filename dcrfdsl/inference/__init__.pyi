@@ -70,8 +70,14 @@ from .methods.method_table import (
     MORE_MEMORY as MORE_MEMORY,
     check_width as check_width,
     choose_method as choose_method,
+    estimate_words as estimate_words,
 )
-from .methods.per_sentence_method import Part as Part, PerSentenceMethod as PerSentenceMethod
+from .methods.per_sentence_method import (
+    Part as Part,
+    PerSentenceMethod as PerSentenceMethod,
+    elimination_costs as elimination_costs,
+    exact_pays_on as exact_pays_on,
+)
 from .methods.pruned_method import PrunedMethod as PrunedMethod
 from .methods.wrapped_methods import MaximumMethod as MaximumMethod, weighted as weighted
 from .own_methods import InferenceMethod as InferenceMethod

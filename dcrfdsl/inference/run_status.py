@@ -12,7 +12,7 @@ from ..foundation import Floats, Ints, dataclass
 
 _COUNTS = (
     "graphs", "not_converged", "redone", "damped", "searched", "unproven", "bounded", "certified", "gap", "nodes",
-    "compared",
+    "compared", "sweeps",
 )  # fmt: skip
 MOST_PLACES = 5  # named in a message
 
@@ -69,6 +69,7 @@ class RunStatus:
     bounded: how many were decoded with an upper bound on what any labelling scores; `certified`: how many of them are
         proven to have the best labelling, or none; `gap`: the bounds less the scores, summed over the others that have
         a labelling; `nodes`: of the searches, summed.
+    sweeps: the iterations of all graphs, summed.
     compared: how many have the likeliest labelling of those that were compared, with latent variables summed out, where
         it is not proven that no other is likelier.
     """
@@ -89,6 +90,7 @@ class RunStatus:
     gap: float = 0.0
     nodes: int = 0
     compared: int = 0
+    sweeps: int = 0
 
     @property
     def converged(self) -> bool:

@@ -156,6 +156,7 @@ class TrainingRecord:
     decode: the default rule for decoding labels; empty in older files, which lack it.
     start: the model from which training started; None if all weights began at 0.
     thresholds: of sets and of predictions that are taken unseen.
+    sweeps: that messages need, by which `auto` chooses; None where that was not learned.
 
     >>> model.record.converged, model.record.tokens
     (True, 16)
@@ -186,6 +187,7 @@ class TrainingRecord:
     decode: str = ""
     start: StartRecord | None = None
     thresholds: tuple[Threshold, ...] = ()
+    sweeps: float | None = None
 
     def __repr__(self) -> str:
         if not self.stage:

@@ -150,12 +150,13 @@ def _restored(
         states[memory.name] = semantics.segment_states(memory, states[memory.label]).names
     _check_states(spec, states)
     extractor = FeatureExtractor.restore(spec, arrays.part("features."), header.features, registered=registered)
+    record = TrainingRecord.restore(header.record)
     graph = ModelGraph.of(spec, states, extractor.set_of_clique, extractor.bias_of_clique)
+    graph.sweeps = record.sweeps
     num_features = [alphabet.num_features for alphabet in extractor.sets]
     parameters = Parameters.restore(arrays, graph.templates[: len(spec.cliques)], num_features)
     weights = array(arrays, "weights", np.float64)
     _check_weights(weights, parameters.num_weights)
-    record = TrainingRecord.restore(header.record)
     for done in record.path:
         if not -1 <= done.weight < len(weights):
             raise IncompatibleState(f"a round of boosting moved weight {done.weight}, and there are {len(weights):,}")

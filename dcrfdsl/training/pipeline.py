@@ -59,7 +59,6 @@ from .untrained_model import (
     assemble,
     corpus_without_tokens,
     known_columns,
-    number_columns,
     refuse_undecodable,
 )
 
@@ -240,7 +239,9 @@ def train_model(
         if saving is None:
             raise
         raise saving.refusal(error) from None
-    trained = with_remarks(trained.with_record(replace(trained.record, start=started)), remarks)
+    trained = with_remarks(
+        trained.with_record(replace(trained.record, start=started, sweeps=problem.graph.sweeps)), remarks
+    )
     if saving is not None:
         saving.end()
         if saving.failure is not None:
@@ -300,15 +301,12 @@ def _begun(
         spec, corpus, directories, registered, workers, remark=asked.observers.on_remark,
         observed=None if asked.unlabelled is None else joined_corpora([corpus, asked.unlabelled]),
     )  # fmt: skip
-    spec, states, graph, extractor = begun.spec, begun.states, begun.graph, begun.extractor
-    parameters, counts = begun.learn_parameters()
-    problem = TrainingProblem(
-        spec, graph, parameters, begun.rows, begun.relations, corpus.sentence_off, begun.gold, counts, workers,
-        states=tuple(states[name] for name in graph.variables), extractor=extractor, numbers=number_columns(corpus),
-    )  # fmt: skip
+    spec, states, extractor = begun.spec, begun.states, begun.extractor
+    problem = begun.problem(workers, asked.stage)
     known = {name: frozenset(corpus.text_column(name).values) for name in known_columns(spec)}
     problem = _with_shares(problem, begun, asked.unlabelled)
-    parameters, nothing = problem.parameters, np.zeros(problem.parameters.num_weights)
+    graph, parameters = problem.graph, problem.parameters
+    nothing = np.zeros(parameters.num_weights)
     return TrainedModel(spec, states, extractor, known, graph, parameters, nothing, TrainingRecord()), problem
 
 

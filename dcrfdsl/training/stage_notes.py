@@ -8,6 +8,7 @@ import numpy as np
 
 from ..criteria import Criterion, weights_by_template
 from ..foundation import figure
+from ..inference import estimate_words
 from ..optimizers import Outcome, ignores_start
 from ..semantics import AutoSettings, GroupLassoPrior, inference_settings
 from .stage import Stage
@@ -29,6 +30,11 @@ def diagnostics_of(stage: Stage, objective: Criterion, outcome: Outcome) -> list
             f"`{name}` sums over all wrong labellings here, so it trained under `exact` and not `{asked.method}`"
         )
     notes += [*_of_groups(stage, outcome), *_worse_than_before(stage, objective, outcome)]
+    graph = stage.problem.graph
+    if graph.sweeps is not None and isinstance(asked, AutoSettings) and trained_under:
+        tagging = stage.model.structure.method[0]
+        alike = "tagging too" if tagging in (trained_under, "auto") else f"`{tagging}` tags"
+        notes.append(f"note: `auto` took {trained_under}, and {alike}{estimate_words(graph)}")
     return [*notes, *objective.notes_at(outcome.weights)]
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from .. import data
-from ..criteria import NumberColumns, gradient_runs
+from ..criteria import NumberColumns, TrainingProblem, gradient_runs, with_learned_sweeps
 from ..features import (
     Candidates,
     FeatureExtractor,
@@ -161,6 +161,16 @@ class UntrainedModel:
         return learn_parameters(
             self.spec.cliques, self.graph, self.rows, num_features, self.gold, self.corpus.sentence_off, self.relations
         )
+
+    def problem(self, workers: Workers, stage: str | None) -> TrainingProblem:
+        """The problem of training up to a stage. Its graph knows how many sweeps messages need, if `auto` asks."""
+        parameters, counts = self.learn_parameters()
+        states = tuple(self.states[name] for name in self.graph.variables)
+        problem = TrainingProblem(
+            self.spec, self.graph, parameters, self.rows, self.relations, self.corpus.sentence_off, self.gold, counts,
+            workers, states=states, extractor=self.extractor, numbers=number_columns(self.corpus),
+        )  # fmt: skip
+        return with_learned_sweeps(problem, stage)
 
     def gradient_runs(self, parameters: Parameters) -> int:
         """How many partial gradients [W] an evaluation of the likelihood holds."""

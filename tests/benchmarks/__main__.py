@@ -20,6 +20,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import addresses
+import auto_choice
 import automata
 import candidates
 import clusters
@@ -68,6 +69,7 @@ BENCHMARKS: dict[str, Benchmark] = {
     "criteria": coupled.coupled_criteria,
     "shapes": shapes.shape_passes,
     "messages": passes.messages,
+    "auto_choice": auto_choice.auto_choice,
     "graphs": known_graphs.clusters_of_graphs,
     "proofs": known_graphs.bounds_of_graphs,
     "trees": known_graphs.trees_of_graphs,

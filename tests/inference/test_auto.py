@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 from template_cases import CASES, sentences as random_sentences
 
+from dcrfdsl import load
 from dcrfdsl.data import corpus_from_rows
 from dcrfdsl.graph.elimination import OrderCost
-from dcrfdsl.graph.model_cost import MessageCost, exact_pays, exact_seconds, message_seconds, sweeps_to_converge
+from dcrfdsl.graph.model_cost import MessageCost, exact_pays, exact_seconds
 from dcrfdsl.inference import Binder, PerSentenceMethod, choose_method
 from dcrfdsl.semantics.resolve.resolution import load_text
 from dcrfdsl.semantics.settings.infer_settings import AutoSettings
@@ -67,33 +68,49 @@ def test_it_takes_what_costs_less_and_fits(text, max_table, method):
 @pytest.mark.parametrize(
     ("work", "largest", "sweep", "messages", "pays"),
     [
-        (1e3, 10, 0.0, 0.0, True),  # a microsecond: worth it whatever messages take
+        (1e3, 10, 0.0, 0.0, True),  # there are no messages to send
         (1e6, 10, 1e3, 10, False),  # a millisecond, against some ten microseconds
         (1e6, 10, 1e8, 10, True),  # … and against many milliseconds
         (1e3, 10**9, 1e8, 10, False),  # fits no memory
     ],
 )
 def test_the_rule_compares_seconds(work, largest, sweep, messages, pays):
-    assert exact_pays(OrderCost(work, largest, 2, 0), 2**24, MessageCost(sweep, messages)) == pays
-    if largest < 2**24 and work > 1e4:
-        assert pays == (exact_seconds(work) <= 2.0 * message_seconds(sweep, messages))
+    cost = OrderCost(work, largest, 2, 0)
+    assert exact_pays(cost, 2**24, MessageCost(sweep, messages)) == pays
+    if largest < 2**24 and messages:
+        assert pays == (exact_seconds(cost) <= 2.0 * MessageCost(sweep, messages).seconds)
 
 
 def test_messages_over_three_variables_cost_more() -> None:
     """Their tables are summed entry by entry: as many multiply-adds take much longer than in products of matrices."""
-    work, largest, sweep = 3e5, 8000, 1e5
-    assert not exact_pays(OrderCost(work, largest, 3, 0), 2**24, MessageCost(sweep, 5.0))
-    assert exact_pays(OrderCost(work, largest, 3, 0), 2**24, MessageCost(sweep, 5.0, sweep))
-    assert message_seconds(sweep, 5.0, sweep) > 10 * message_seconds(sweep, 5.0)
+    work, largest, sweep = 3e6, 8000, 1e5
+    cost = OrderCost(work, largest, 3, 0)
+    assert not exact_pays(cost, 2**24, MessageCost(sweep, 5.0))
+    assert exact_pays(cost, 2**24, MessageCost(sweep, 5.0, sweep))
+    assert MessageCost(sweep, 5.0, sweep).seconds > 10 * MessageCost(sweep, 5.0).seconds
 
 
-def test_graphs_with_many_loops_take_many_sweeps():
-    """A tree needs one each way; where half of all pairs are joined, some runs do not converge at all."""
-    chain, factorial = sweeps_to_converge(1, 1, joined=False), sweeps_to_converge(3, 6, joined=False)
-    dialogue, everything = sweeps_to_converge(200, 410, joined=True), sweeps_to_converge(12, 66, joined=True)
-    assert chain == factorial < dialogue < everything
-    assert sweeps_to_converge(200, 199, joined=True) == chain
+def test_what_messages_cost_follows_from_the_tables():
+    """Two chains of 4 and 3 states with a tie: 16 + 9 + 12 entries, each read once for each of its two variables."""
+    cost = MessageCost.of([((4,), 1.0), ((4, 4), 1.0), ((3, 3), 1.0), ((4, 3), 1.0)], 2, None, joined=False)
+    assert cost[:3] == (2 * (16 + 9 + 12), 6, 0)
+    assert cost.share == pytest.approx(2 / 3)  # of three ties two are in a tree
+    triple = MessageCost.of([((4, 4, 4), 0.5), ((4, 4), 1.0)], 1, None, joined=False)
+    assert triple[:3] == (0.5 * 3 * 64 + 2 * 16, 0.5 * 3 + 2, 0.5 * 3 * 64)
 
+
+def test_sweeps_that_were_learned_decide():
+    """What data joins to loops needs more sweeps by default; learned ones count in either case."""
+    pairs = [((3, 3), 1.0)] * 6
+
+    def sweeps(learned, *, joined):
+        return MessageCost.of(pairs, 4, learned, joined=joined).sweeps
+
+    assert sweeps(None, joined=False) < sweeps(None, joined=True)
+    assert sweeps(17.0, joined=False) == sweeps(17.0, joined=True) == 17.0
+
+
+FAILING = 1000.0  # sweeps of messages that do not converge
 
 # joined positions -------------------------------------------------------------------------------------------------
 
@@ -189,23 +206,25 @@ def two_speakers(acts, turns):
 
 
 @pytest.mark.parametrize(
-    ("make", "states", "tokens", "words"),
+    ("make", "states", "tokens", "sweeps", "words"),
     [
-        (every_pair_joined, 2, 12, "exact"),
-        (every_pair_joined, 3, 12, "exact"),
-        (every_pair_joined, 4, 12, "exact"),
-        (every_pair_joined, 5, 12, "trp"),  # a table of 5¹² entries does not fit
-        (two_speakers, 41, 211, "exact"),
-        (two_speakers, 300, 40, "trp"),  # 300³ multiply-adds a turn
+        (every_pair_joined, 2, 12, FAILING, "exact"),
+        (every_pair_joined, 3, 12, FAILING, "exact"),
+        (every_pair_joined, 5, 12, FAILING, "trp"),  # a table of 5¹² entries does not fit
+        (two_speakers, 41, 211, FAILING, "exact"),
+        (two_speakers, 41, 211, 4.0, "trp"),  # 41³ multiply-adds a turn
+        (two_speakers, 3, 211, 4.0, "exact"),
+        (two_speakers, 300, 40, 40.0, "trp"),  # 300³ multiply-adds a turn
     ],
 )
-def test_it_takes_exact_inference_on_small_graphs_with_many_loops(make, states, tokens, words):
+def test_it_takes_exact_inference_on_small_graphs_where_messages_fail(make, states, tokens, sweeps, words):
     text, rows = make(states, tokens)
     resolved = load_text(text)
     corpus = corpus_from_rows(rows, resolved.require().data)
     problem = assemble(resolved.require(), corpus, resolved.directories, {})
     parameters, _ = problem.learn_parameters()
-    data = Binder(problem.graph, parameters, programs=False).bind(problem.rows, corpus.sentence_off, problem.relations)
+    graph = problem.graph.with_sweeps(sweeps)
+    data = Binder(graph, parameters, programs=False).bind(problem.rows, corpus.sentence_off, problem.relations)
     assert PerSentenceMethod.of(data, AutoSettings()).description() == words
 
 
@@ -216,4 +235,73 @@ def test_twelve_labels_that_are_all_tied_are_exact_too():
     resolved = load_text(f"data conll(word, {', '.join(names)})\n{labels}clique y0: word\n{pairs}")
     corpus = corpus_from_rows([[("a", *"ABCABCABCABC")]], resolved.require().data)
     problem = assemble(resolved.require(), corpus, resolved.directories, {})
-    assert choose_method(problem.graph, problem.learn_parameters()[0], AutoSettings())[0] == "exact"
+    graph = problem.graph.with_sweeps(FAILING)
+    assert choose_method(graph, problem.learn_parameters()[0], AutoSettings())[0] == "exact"
+
+
+# sweeps that are learned ----------------------------------------------------------------------------------------------
+
+
+def attracting(states, seed=0):
+    """Twelve nodes of a sentence, all joined, whose labels are nearly alike: messages run away from the exact sums."""
+    text, _ = every_pair_joined(states, 12)
+    draw = np.random.default_rng(seed)
+    rows = []
+    for _ in range(12):
+        usual = draw.integers(states)
+        labels = [usual if draw.random() < 0.9 else draw.integers(states) for _ in range(12)]
+        rows.append([("g", f"s{label}") for label in labels])
+    return text, rows
+
+
+def second_order(states=12, sentences=12):
+    """A chain with edges that skip a position, whose labels hardly depend on each other."""
+    listed = ", ".join(f"s{n}" for n in range(states))
+    text = f"data conll(word, y)\nlabel y in {{{listed}}}\nclique y: word\n"
+    text += "clique y[-1], y with states = all\nclique y[-2], y with states = all\nclique y[-3], y with states = all\n"
+    draw = np.random.default_rng(1)
+    labels = draw.integers(states, size=(sentences, 8)).tolist()
+    return text, [[(f"w{label}", f"s{label}") for label in row] for row in labels]
+
+
+def trained(text, rows, *overrides, threads=1, **options):
+    resolved = load_text(text, overrides=["train.optimizer=lbfgs(max_iterations=2)", *overrides])
+    corpus = corpus_from_rows(rows, resolved.require().data)
+    return fit(resolved, corpus, threads=threads, **options), corpus
+
+
+def test_it_learns_that_messages_fail():
+    model, _ = trained(*attracting(2))
+    assert model.record.sweeps >= FAILING
+    assert model.record.inference == "exact"
+
+
+def test_it_learns_that_few_sweeps_are_enough():
+    """Exact inference sums over four positions: 12⁴ entries a step, where a sweep sends messages over 3 · 144."""
+    model, _ = trained(*second_order())
+    assert 1.0 < model.record.sweeps < 20.0
+    assert model.record.inference == "trp"
+
+
+def test_nothing_is_tried_where_the_number_of_sweeps_does_not_matter():
+    for text, rows in [(chain(5), [[("a", "s0", "s0", "s0"), ("b", "s1", "s0", "s0")]]), every_pair_joined(5, 14)]:
+        assert trained(text, rows)[0].record.sweeps is None
+    assert trained(*attracting(2), "infer=exact")[0].record.sweeps is None
+    unknown = [[(word, "_") for word, _ in row] for row in attracting(2)[1]]
+    assert trained(attracting(2)[0].replace("s1}", 's1} with missing = "_"'), unknown)[0].record.sweeps is None
+
+
+def test_the_choice_does_not_depend_on_threads():
+    one, two, three = (trained(*second_order(), threads=threads)[0] for threads in (1, 2, 3))
+    assert one.record.sweeps == two.record.sweeps == three.record.sweeps
+    assert one.weights.tobytes() == two.weights.tobytes() == three.weights.tobytes()
+
+
+def test_a_model_tags_by_the_choice_of_its_training(tmp_path):
+    for make, method in ((attracting(2), "exact"), (second_order(), "trp")):
+        model, corpus = trained(*make)
+        model.save(tmp_path / "model")
+        again = load(tmp_path / "model")
+        assert again.record.sweeps == model.record.sweeps == again.graph.sweeps
+        assert again.marginals(corpus)[1].approximate == (method == "trp")
+        assert any(method in note and "sweeps" in note for note in model.record.notes)

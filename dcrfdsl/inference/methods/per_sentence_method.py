@@ -6,7 +6,6 @@ sentence does not depend on the other sentences. Not here: the costs (`graph.mod
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import ClassVar
@@ -24,8 +23,16 @@ from .exact_method import ExactMethod
 from .message_method import MessageMethod
 
 MOST_ENTRIES = 2**24  # of a table
-ALONE = 1000.0  # positions that a graph without positions counts for, so that exact inference may take 0.02 s
 Part = tuple[Ints, BoundData]  # numbers of sequences, and their data; exact if that has contraction programs
+
+
+def elimination_costs(data: BoundData) -> Iterator[tuple[int, list[int], graph.OrderCost]]:
+    """Number, order and cost of each shape of the data, but of those for which an order would take long to find."""
+    for g in np.unique(data.rows.shape).tolist():
+        shape = data.bank.shapes[g]
+        if graph.least_table(shape.scopes, shape.cards) <= MOST_ENTRIES:
+            order = graph.best_order(shape.scopes, shape.cards)
+            yield g, order, graph.order_cost(shape.scopes, shape.cards, order)
 
 
 def parts_by_cost(data: BoundData, fits: Callable[[graph.GraphShape, graph.OrderCost], bool]) -> list[Part]:
@@ -33,14 +40,7 @@ def parts_by_cost(data: BoundData, fits: Callable[[graph.GraphShape, graph.Order
 
     data: bound without programs.
     """
-    orders: dict[int, list[int]] = {}
-    for g in np.unique(data.rows.shape).tolist():
-        shape = data.bank.shapes[g]
-        if graph.least_table(shape.scopes, shape.cards) > MOST_ENTRIES:  # an order would take long to find
-            continue
-        order = graph.best_order(shape.scopes, shape.cards)
-        if fits(shape, graph.order_cost(shape.scopes, shape.cards, order)):
-            orders[g] = order
+    orders = {g: order for g, order, cost in elimination_costs(data) if fits(data.bank.shapes[g], cost)}
     chosen = np.isin(data.rows.shape, list(orders))
     narrow, wide = np.flatnonzero(chosen), np.flatnonzero(~chosen)
     parts: list[Part] = []
@@ -68,7 +68,9 @@ class PerSentenceMethod:
     @classmethod
     def of(cls, data: BoundData, settings: AutoSettings) -> PerSentenceMethod:
         """Exact inference or messages for each sequence, by the cost of its graph. `data` is bound without programs."""
-        parts = parts_by_cost(data, lambda shape, cost: _pays(shape, cost, settings.max_table))
+        parts = parts_by_cost(
+            data, lambda shape, cost: exact_pays_on(shape, cost, settings.max_table, data.graph.sweeps)
+        )
         methods = [
             MessageMethod.by_trees(bound, settings) if bound.bank.order_of is None else ExactMethod(bound, settings)
             for _, bound in parts
@@ -114,14 +116,11 @@ class PerSentenceMethod:
             _spread(part.labelling, data.labelling_off, begin, numbers, out.labelling, self.data.labelling_off)
 
 
-def _pays(shape: graph.GraphShape, cost: graph.OrderCost, max_table: int) -> bool:
-    """Whether exact inference pays on a graph."""
-    larger = [scope for scope in shape.scopes if len(scope) > 1]
-    work = [len(scope) * math.prod(shape.cards[v] for v in scope) for scope in larger]
-    wide = sum(each for each, scope in zip(work, larger, strict=True) if len(scope) > 2)
-    sweeps = graph.sweeps_to_converge(len(shape.cards), sum(len(scope) - 1 for scope in larger), joined=True)
-    messages = graph.MessageCost(sum(work), sum(map(len, larger)), wide, sweeps)
-    return graph.exact_pays(cost, max_table, messages, len(shape.cards) / shape.width if shape.width else ALONE)
+def exact_pays_on(shape: graph.GraphShape, cost: graph.OrderCost, max_table: int, sweeps: float | None) -> bool:
+    """Whether exact inference pays on a graph. sweeps: those that messages need, if that was learned."""
+    tables = (([shape.cards[v] for v in scope], 1.0) for scope in shape.scopes)
+    messages = graph.MessageCost.of(tables, len(shape.cards), sweeps, joined=True)
+    return graph.exact_pays(cost, max_table, messages, joined=True)
 
 
 def _write(part: Results, begin: int, numbers: Ints, whole: Results) -> None:
