@@ -14,7 +14,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
-from .. import data, features, foundation, graph as graphs, inference, optimizers, semantics, syntax, training
+from .. import criteria, data, features, foundation, graph as graphs, inference, optimizers, semantics, syntax, training
 from ..foundation import Diagnostic, dataclass, give_back_memory, memory_in_use, np
 from .inference_notes import decode_words
 from .report import NUMBER, TEXT, duration, peak_mb, print_table, table
@@ -67,6 +67,7 @@ def _counts(states: Sequence[str], codes: Any, corpus: data.Corpus) -> ClassCoun
 
 UNKNOWN = "?"
 NO_TIME = "none: there are no weights to learn"
+MOST_SENTENCES = 100  # whose graphs are looked at
 MOST_ROWS = 200  # cliques that are listed
 HEADINGS = ("clique", "states", "table", "weights")
 
@@ -264,14 +265,13 @@ def _table(
 ) -> CostTable:  # fmt: skip
     spec, corpus = problem.spec, problem.corpus
     learned = problem.problem(inference.Workers(None), stage)
-    problem = replace(problem, graph=learned.graph)
     graph, parameters, rows, relations = learned.graph, learned.parameters, problem.rows, problem.relations
     settings = semantics.stage_settings(spec, semantics.stage_chain(spec, stage)[-1].label)
     runs = problem.gradient_runs(parameters)
     optimizer, history = settings.optimizer, 0.0
     if isinstance(optimizer, semantics.LbfgsSettings):
         history = optimizer.memory * optimizers.pair_bytes(parameters.num_weights) / 8
-    method, taken = _method(problem, parameters, settings.infer or semantics.inference_settings(spec))
+    method, taken = _method(learned, settings.infer or semantics.inference_settings(spec))
     pruned = method == "pruned"
     automaton = None if pruned else inference.fastest_automaton(graph, parameters)
     seconds = None if automaton is None else graphs.automaton_seconds(automaton)
@@ -312,7 +312,7 @@ def _table(
         *((f"`{name}`", counts.words()) for name, counts in classes.items()),
         ("weights", f"{sum(cost.weights):,}"),
         *(("joined", _joined_words(joined)) for joined in cost.joined),
-        *(_joined_exact(graphs.joined_costs(graph, corpus.sentence_off, relations)) if cost.joined else ()),
+        *(_joined_exact(learned.bind_plain(programs=False)) if cost.joined else ()),
         *(() if cost.joined else (("exact", f"{work}; {width}"),)),
         *segment_rows(spec, problem.states, stage),
         ("one sweep", work_words(cost.messages.sweep)),
@@ -326,22 +326,19 @@ def _table(
     return CostTable(cliques, totals)
 
 
-def _method(
-    problem: training.UntrainedModel, parameters: graphs.Parameters, asked: semantics.MethodSettings
-) -> tuple[str, str]:
+def _method(learned: criteria.TrainingProblem, asked: semantics.MethodSettings) -> tuple[str, str]:
     """The inference method of training, and its text in the table."""
-    method, settings = inference.choose_method(problem.graph, parameters, asked)
+    method, settings = inference.choose_method(learned.graph, learned.parameters, asked)
     if method == "auto" and isinstance(settings, semantics.AutoSettings):  # the graphs of the data decide
-        binder = inference.Binder(problem.graph, parameters, programs=False)
-        bound = binder.bind(problem.rows, problem.corpus.sentence_off, problem.relations)
+        bound = learned.bind_plain(programs=False)
         method = inference.PerSentenceMethod.of(bound, settings).description()
-        return method, f"`auto` takes {method}{inference.estimate_words(problem.graph)}"
+        return method, f"`auto` takes {method}{inference.estimate_words(learned.graph)}"
     shown = "exact" if method in ("automaton", "segments") else method
     if isinstance(settings, semantics.PrunedSettings) and settings.by is not None:
         return method, f"`{shown}`, by the marginals of `{settings.by}`"
     if asked.method != "auto":
         return method, f"`{shown}`"
-    words = inference.estimate_words(problem.graph) if method == "trp" or problem.graph.sweeps else ""
+    words = inference.estimate_words(learned.graph) if method == "trp" or learned.graph.sweeps else ""
     return method, f"`{shown}`, which `auto` takes{words}"
 
 
@@ -396,17 +393,26 @@ def _idle_lexicons(
             yield name, Diagnostic("idle-lexicon", message, location=corpus.file, help=remedy, severity="warning")
 
 
-def _joined_exact(cost: graphs.JoinedCost) -> list[tuple[str, str]]:
-    if cost.forests == cost.sentences:
-        return [("exact", f"{work_words(cost.work)}; every sentence is a tree, or several: linear in its length")]
-    work = work_words(cost.work) if cost.work < math.inf else "does not fit"
-    if cost.too_wide and cost.work < math.inf:
-        work += f", but for {cost.too_wide:,} of {cost.sample:,} with loops, whose tables do not fit"
-    loops = cost.sentences - cost.forests
-    looked = f", the first {cost.sample:,} looked at" if cost.sample < loops else ""
-    tables = f"largest table {cost.median:,.0f} in the median sentence, {cost.most:.3g} in the worst"
-    count = f"{loops:,} of {_counted(cost.sentences, 'sentence')} with loops{looked}"
-    return [("exact", work), ("loops", f"{count}; {tables}")]
+def _joined_exact(bound: inference.BoundData) -> list[tuple[str, str]]:
+    """What exact inference costs on the first sentences, each of which has a graph of its own."""
+    total, most = bound.num_sequences, graphs.MOST_ENTRIES
+    sample = bound.only(np.arange(min(MOST_SENTENCES, total)))
+    found, shapes = {g: cost for g, _, cost in inference.elimination_costs(sample)}, sample.bank.shapes
+    largest, loops, work, tokens = list[float](), 0, 0.0, 0
+    for g, length in zip(sample.rows.shape.tolist(), np.diff(sample.rows.token_off).tolist(), strict=True):
+        cost = found.get(g)
+        largest.append(graphs.least_table(shapes[g].scopes, shapes[g].cards) if cost is None else cost.largest)
+        loops += cost is None or cost.width > 1
+        if cost is not None and cost.largest <= most:
+            work, tokens = work + cost.work, tokens + length
+    looked = _counted(total, "sentence") if total <= MOST_SENTENCES else f"the first {MOST_SENTENCES:,} sentences"
+    words, too_wide = work_words(work / tokens) if tokens else "does not fit", sum(size > most for size in largest)
+    if not loops:
+        return [("exact", f"{words}; each of {looked} is a tree, or several: linear in its length")]
+    if too_wide and tokens:
+        words += f", but for {too_wide:,} of {looked}, whose tables do not fit"
+    tables = f"largest table {np.median(largest):,.0f} in the median sentence, {max(largest):.3g} in the worst"
+    return [("exact", words), ("loops", f"{loops:,} of {looked} with loops; {tables}")]
 
 
 def _joined_words(joined: graphs.JoinedPairs) -> str:

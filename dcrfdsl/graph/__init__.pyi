@@ -10,6 +10,7 @@ from .drawing import (
     svg as svg,
 )
 from .elimination import (
+    MOST_ENTRIES as MOST_ENTRIES,
     OrderCost as OrderCost,
     best_order as best_order,
     least_table as least_table,
@@ -60,14 +61,12 @@ from .margin_graphs import (
 )
 from .model_cost import (
     REMEMBERED_BYTES as REMEMBERED_BYTES,
-    JoinedCost as JoinedCost,
     JoinedPairs as JoinedPairs,
     MessageCost as MessageCost,
     automaton_seconds as automaton_seconds,
     chain_decodes as chain_decodes,
     exact_pays as exact_pays,
     exact_seconds as exact_seconds,
-    joined_costs as joined_costs,
     message_cost as message_cost,
     other_seconds as other_seconds,
     paying_automaton as paying_automaton,

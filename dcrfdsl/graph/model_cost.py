@@ -17,7 +17,7 @@ import numpy as np
 from ..features import FeatureRows, Pairs
 from ..foundation import Ints, Offsets, dataclass
 from .automaton_graphs import AutomatonGraph, automaton_graph
-from .elimination import MOST_ENTRIES, OrderCost, best_order, forest_order, least_table, order_cost
+from .elimination import OrderCost
 from .parameters import Parameters
 from .segment_factors import of_lengths
 from .unroll import ModelGraph
@@ -202,56 +202,6 @@ def _wiring_bytes(graph: ModelGraph, sentence_off: Offsets) -> float:
     own = (one for one in graph.templates if one.feature_set >= 0 and not graph.leaves_out(one))
     entries = sum(template.num_assignments for template in own)
     return float(lengths.sum()) * sites * SITE_BYTES + 8.0 * entries * int(lengths.max(initial=0))
-
-
-MOST_SENTENCES = 100  # that have loops: their orders are searched for
-
-
-class JoinedCost(NamedTuple):
-    """forests: sentences without a loop, of all.   sample: sentences with loops that were looked at.   too_wide: those
-    of them whose tables do not fit.   work: multiply-adds a token where they do.   median, most: entries of the largest
-    table of a sentence, also where it does not fit.
-    """
-
-    sentences: int
-    forests: int
-    sample: int
-    too_wide: int
-    work: float
-    median: float
-    most: float
-
-
-def joined_costs(graph: ModelGraph, sentence_off: Offsets, relations: Mapping[int, Pairs]) -> JoinedCost:
-    """The cost on a data set; of sentences with loops on the first ones.   relations: see `Binder.bind`."""
-    clique = [graph.templates[number].clique for number in graph.relational]
-    lengths = np.diff(sentence_off).tolist()
-    forests = loops = too_wide = tokens = 0
-    work, largest = 0.0, []
-    for s, length in enumerate(lengths):
-        shape = graph.shape(length, [relations[number].local(s, sentence_off) for number in clique])
-        order = forest_order(shape.scopes, len(shape.cards))
-        forests += order is not None
-        if order is None:
-            loops += 1
-            if loops > MOST_SENTENCES:
-                continue
-            least = least_table(shape.scopes, shape.cards)
-            order = best_order(shape.scopes, shape.cards) if least <= MOST_ENTRIES else []
-            if not order:
-                largest.append(least)
-                too_wide += 1
-                continue
-        cost = order_cost(shape.scopes, shape.cards, order)
-        largest.append(cost.largest)
-        if cost.largest > MOST_ENTRIES:
-            too_wide += 1
-        else:
-            work, tokens = work + cost.work, tokens + length
-    return JoinedCost(
-        len(lengths), forests, min(loops, MOST_SENTENCES), too_wide, work / tokens if tokens else math.inf,
-        float(np.median(largest)) if largest else 1.0, max(largest, default=1.0),
-    )  # fmt: skip
 
 
 STATE_SECONDS = 1e-9  # a state: its scores, and reading and writing it five times

@@ -22,7 +22,6 @@ from ..bound import BoundData
 from .exact_method import ExactMethod
 from .message_method import MessageMethod
 
-MOST_ENTRIES = 2**24  # of a table
 Part = tuple[Ints, BoundData]  # numbers of sequences, and their data; exact if that has contraction programs
 
 
@@ -30,7 +29,7 @@ def elimination_costs(data: BoundData) -> Iterator[tuple[int, list[int], graph.O
     """Number, order and cost of each shape of the data, but of those for which an order would take long to find."""
     for g in np.unique(data.rows.shape).tolist():
         shape = data.bank.shapes[g]
-        if graph.least_table(shape.scopes, shape.cards) <= MOST_ENTRIES:
+        if graph.least_table(shape.scopes, shape.cards) <= graph.MOST_ENTRIES:
             order = graph.best_order(shape.scopes, shape.cards)
             yield g, order, graph.order_cost(shape.scopes, shape.cards, order)
 
