@@ -7,12 +7,12 @@ They depend on the data and the template alone, so that `auto` chooses the same 
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import replace
 
 import numpy as np
 
 from .. import graph as graphs
-from ..foundation import Ints
 from ..inference import METHODS, BoundData, Workers, elimination_costs, exact_pays_on
 from ..optimizers import OPTIMIZERS, RunState
 from ..semantics import AutoSettings, LbfgsSettings, inference_settings, is_implied, stage_chain, stage_settings
@@ -32,6 +32,8 @@ LATER = 0.65  # of the sweeps that a run takes in a whole training: later steps 
 def with_learned_sweeps(problem: TrainingProblem, stage: str | None) -> TrainingProblem:
     """The problem, whose graph says how many sweeps a run by messages takes if the choice of `auto` depends on it.
 
+    They are counted on the first sentences with tokens whose labels are all known.
+
     A run that does not converge takes all iterations that the settings allow. Single ones are of long first steps, so
     they count by their share. Where the steps themselves fail, all do.   stage: the last one.
     """
@@ -40,27 +42,24 @@ def with_learned_sweeps(problem: TrainingProblem, stage: str | None) -> Training
     settings = next((one for one in asked if isinstance(one, AutoSettings)), None)
     if settings is None or any(map(is_implied, graph.variables)):  # those are exact in any case
         return problem
-    data, numbers = problem.bind_plain(programs=False), _first_known(problem)
+    lengths = np.diff(problem.sentence_off)
+    known = np.flatnonzero(problem.gold.complete_sentences(problem.sentence_off) & (lengths > 0))
+    numbers = known[: max(SENTENCES, int(np.searchsorted(np.cumsum(lengths[known]), TOKENS)) + 1)]
+    data = problem.bind_plain(programs=False)
     sample, chosen = data.only(numbers), np.zeros(data.num_sequences)
     if not _is_open(sample, settings):
         return problem
     chosen[numbers] = 1.0
     trial = settings.model_copy(update={"max_iterations": min(TRIED, settings.max_iterations)})
-    prior = Penalty(np.full(problem.parameters.num_weights, PRECISION))
-    counts = known_counts(problem, data, chosen)
-    objective = Likelihood(sample, METHODS["trp"].build(sample, trial), counts, prior, Workers(1))
-    steps, start = LbfgsSettings(max_iterations=ITERATIONS), np.zeros(problem.parameters.num_weights)
+    start, counts = np.zeros(problem.parameters.num_weights), known_counts(problem, data, chosen)
+    method, steps = METHODS["trp"].build(sample, trial), LbfgsSettings(max_iterations=ITERATIONS)
+    objective = Likelihood(sample, method, counts, Penalty(start + PRECISION), Workers(1))
     outcome, status = OPTIMIZERS["lbfgs"](objective, start, steps, lambda *_: False, RunState()), objective.total_status
     failed = 1.0 if outcome.stalled else status.not_converged / status.graphs
     sweeps = LATER * status.sweeps / status.graphs + failed * failed * settings.max_iterations
-    return replace(problem, graph=graph.with_sweeps(round(sweeps, 1)))
-
-
-def _first_known(problem: TrainingProblem) -> Ints:
-    """The first sentences with tokens whose labels are all known."""
-    lengths = np.diff(problem.sentence_off)
-    known = np.flatnonzero(problem.gold.complete_sentences(problem.sentence_off) & (lengths > 0))
-    return known[: max(SENTENCES, int(np.searchsorted(np.cumsum(lengths[known]), TOKENS)) + 1)]
+    graph = copy(graph)  # with the costs that it has computed
+    graph.sweeps = round(sweeps, 1)
+    return replace(problem, graph=graph)
 
 
 def _is_open(sample: BoundData, settings: AutoSettings) -> bool:

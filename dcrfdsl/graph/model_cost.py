@@ -46,8 +46,7 @@ LIBRARY_BYTES = 1e7  # what a process that trained a sample has not loaded or al
 def exact_seconds(cost: OrderCost, *, joined: bool = False) -> float:
     """Rough time of exact inference with this elimination. joined: whether data joins the variables."""
     states = float(max(1.0, cost.largest) ** (1 / max(1, cost.width)))
-    factor = IRREGULAR if joined and cost.width > 1 else 1.0
-    return factor * cost.work * (UNIT_SECONDS + STATE_OVERHEAD / states)
+    return cost.work * (UNIT_SECONDS + STATE_OVERHEAD / states) * (IRREGULAR if joined and cost.width > 1 else 1.0)
 
 
 class MessageCost(NamedTuple):

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from copy import copy
 from dataclasses import field, replace
 
 import numpy as np
@@ -90,12 +89,6 @@ class ModelGraph:
     def leaves_out(self, template: CliqueTemplate) -> bool:
         """Whether a template has no tables here."""
         return self.unary_only and len(template.offsets) > 1
-
-    def with_sweeps(self, sweeps: float) -> ModelGraph:
-        """The same graph, which knows how many sweeps messages need."""
-        known = copy(self)
-        known.sweeps = sweeps
-        return known
 
     def thin(self) -> ModelGraph:
         """The same graph without tables for cliques of several sites."""

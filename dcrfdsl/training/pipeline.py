@@ -305,8 +305,7 @@ def _begun(
     problem = begun.problem(workers, asked.stage)
     known = {name: frozenset(corpus.text_column(name).values) for name in known_columns(spec)}
     problem = _with_shares(problem, begun, asked.unlabelled)
-    graph, parameters = problem.graph, problem.parameters
-    nothing = np.zeros(parameters.num_weights)
+    graph, parameters, nothing = problem.graph, problem.parameters, np.zeros(problem.parameters.num_weights)
     return TrainedModel(spec, states, extractor, known, graph, parameters, nothing, TrainingRecord()), problem
 
 

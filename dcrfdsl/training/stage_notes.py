@@ -30,11 +30,10 @@ def diagnostics_of(stage: Stage, objective: Criterion, outcome: Outcome) -> list
             f"`{name}` sums over all wrong labellings here, so it trained under `exact` and not `{asked.method}`"
         )
     notes += [*_of_groups(stage, outcome), *_worse_than_before(stage, objective, outcome)]
-    graph = stage.problem.graph
-    if graph.sweeps is not None and isinstance(asked, AutoSettings) and trained_under:
-        tagging = stage.model.structure.method[0]
-        alike = "tagging too" if tagging in (trained_under, "auto") else f"`{tagging}` tags"
-        notes.append(f"note: `auto` took {trained_under}, and {alike}{estimate_words(graph)}")
+    if stage.problem.graph.sweeps and isinstance(asked, AutoSettings) and trained_under.startswith(("exact", "trp")):
+        tagging = stage.model.structure.method[0].replace("automaton", "exact")
+        alike = "tags so too" if tagging in (trained_under, "auto") else f"tags by `{tagging}`"
+        notes.append(f"note: trained under {trained_under}, and {alike}{estimate_words(stage.problem.graph)}")
     return [*notes, *objective.notes_at(outcome.weights)]
 
 

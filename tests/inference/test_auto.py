@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -223,7 +224,7 @@ def test_it_takes_exact_inference_on_small_graphs_where_messages_fail(make, stat
     corpus = corpus_from_rows(rows, resolved.require().data)
     problem = assemble(resolved.require(), corpus, resolved.directories, {})
     parameters, _ = problem.learn_parameters()
-    graph = problem.graph.with_sweeps(sweeps)
+    graph = replace(problem.graph, sweeps=sweeps)
     data = Binder(graph, parameters, programs=False).bind(problem.rows, corpus.sentence_off, problem.relations)
     assert PerSentenceMethod.of(data, AutoSettings()).description() == words
 
@@ -235,7 +236,7 @@ def test_twelve_labels_that_are_all_tied_are_exact_too():
     resolved = load_text(f"data conll(word, {', '.join(names)})\n{labels}clique y0: word\n{pairs}")
     corpus = corpus_from_rows([[("a", *"ABCABCABCABC")]], resolved.require().data)
     problem = assemble(resolved.require(), corpus, resolved.directories, {})
-    graph = problem.graph.with_sweeps(FAILING)
+    graph = replace(problem.graph, sweeps=FAILING)
     assert choose_method(graph, problem.learn_parameters()[0], AutoSettings())[0] == "exact"
 
 

@@ -108,14 +108,11 @@ def choose_method(
 def estimate_words(graph: graphs.ModelGraph) -> str:
     """By which estimates `auto` chooses: `: about 9.9 µs a token by messages in 6 sweeps, and exact 37 µs`."""
     cost, messages = graph.exact_cost, graphs.message_cost(graph)
-    sweeps = f"in {messages.sweeps:g} sweeps"
-    if graph.relational:
-        return f", where messages would need {sweeps[3:]}" if graph.sweeps else ""
-    if cost.work == math.inf:
-        return ""
+    if graph.relational or cost.work == math.inf:
+        return f": messages need about {graph.sweeps:g} sweeps" if graph.sweeps else ""
     both = messages.seconds, graphs.exact_seconds(cost)
     spent, exact = (f"{float(f'{1e6 * seconds:.2g}'):,g} µs" for seconds in both)
-    return f": about {spent} a token by messages {sweeps}, and exact {exact}"
+    return f": about {spent} a token by messages in {messages.sweeps:g} sweeps, and exact {exact}"
 
 
 def _automaton_fits(

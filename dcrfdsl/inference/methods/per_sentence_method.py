@@ -67,9 +67,8 @@ class PerSentenceMethod:
     @classmethod
     def of(cls, data: BoundData, settings: AutoSettings) -> PerSentenceMethod:
         """Exact inference or messages for each sequence, by the cost of its graph. `data` is bound without programs."""
-        parts = parts_by_cost(
-            data, lambda shape, cost: exact_pays_on(shape, cost, settings.max_table, data.graph.sweeps)
-        )
+        largest, sweeps = settings.max_table, data.graph.sweeps
+        parts = parts_by_cost(data, lambda shape, cost: exact_pays_on(shape, cost, largest, sweeps))
         methods = [
             MessageMethod.by_trees(bound, settings) if bound.bank.order_of is None else ExactMethod(bound, settings)
             for _, bound in parts
