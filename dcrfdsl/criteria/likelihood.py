@@ -154,7 +154,7 @@ class Likelihood(Criterion):
 
     def recall(self, saved: Mapping[str, Any]) -> None:
         super().recall(saved)
-        for method, memory in zip(self.iterative, saved["methods"], strict=True):
+        for method, memory in zip(self.iterative, saved["methods"], strict=True) if "methods" in saved else ():
             method.recall(memory)
 
     def batches(self, size: int | None = None) -> SentenceBatches | None:

@@ -115,7 +115,7 @@ class Progress:
         self.values, self.goes_by_slopes = list(saved["values"]), saved["by_slopes"]
         self._least_bound, self._least_at = saved["least_bound"], saved["least_at"]
         self.evaluations, self.iterations = saved["evaluations"], saved["iterations"]
-        self._anew_from = saved["anew_from"]
+        self._anew_from = saved.get("anew_from")
         self.begun -= saved["seconds"]
 
     def evaluate(self, weights: Floats) -> tuple[float, Floats]:

@@ -157,7 +157,8 @@ def _changed_line(before: str, now: str) -> str:
     return f"the template or a setting had `{was}`" if was else f"the template or a setting now has `{became}`"
 
 
-VERSION = 3  # of what layers remember
+VERSION = 3  # of what layers remember; before, messages were kept otherwise, and begin anew
+READABLE = (2, VERSION)
 _ARRAY = "array of the checkpoint"  # the key of the placeholder of an array
 
 
@@ -239,7 +240,7 @@ def _read(path: str | os.PathLike[str], fingerprint: Mapping[str, str]) -> dict[
         message = f"there is no checkpoint `{os.fspath(path)}`: no training was broken off, or it was too soon"
         raise data_error("no-checkpoint", message, help="train without resuming")
     header, arrays = read_model(os.fspath(path))
-    if header.get("checkpoint") != VERSION or not isinstance(header.get("fingerprint"), dict):
+    if header.get("checkpoint") not in READABLE or not isinstance(header.get("fingerprint"), dict):
         message = f"`{os.fspath(path)}` is no checkpoint that this version reads"
         raise data_error("cannot-resume", message, help="train without resuming")
     if different := differences(header["fingerprint"], fingerprint):
