@@ -29,6 +29,7 @@ PREFERRED = 2.0  # exact inference may take so many times as long as messages: i
 UNIT_SECONDS = 1.5e-10  # a multiply-add of exact inference, all passes, in products of large matrices …
 STATE_OVERHEAD = 2.5e-9  # … and what it takes more, over the states of a variable: products of small ones take longer …
 IRREGULAR = 2.5  # … and so many times as long where tables over two variables and more have no repeated layout
+REMEMBERING = 6.0  # … and where a memory follows from the labels, by a table of three variables
 MESSAGE_RATE = 8e9  # … in messages over tables of two variables, which are products with a matrix in the cache …
 WIDE_RATE = 3e8  # … in messages over tables of more variables, which are summed entry by entry …
 FEATURE_RATE = 2e9  # … and over features, which are scattered in memory
@@ -204,9 +205,7 @@ def _wiring_bytes(graph: ModelGraph, sentence_off: Offsets) -> float:
 
 
 STATE_SECONDS = 1e-9  # a state: its scores, and reading and writing it five times
-MOVE_SECONDS = (
-    3.5e-10  # a listed move, or a group; both are a little more than measured where caches and lanes are full
-)
+MOVE_SECONDS = 3.5e-10  # a listed move, or a group; both are a little more than measured where lanes are full
 CHAIN_SECONDS = 3e-10  # an entry of the table of a chain …
 CHAIN_DECODING_SECONDS = 1e-10  # … and the same in decoding, where an automaton takes as long as for a pass
 LEAST = 1e-6  # seconds of the other form below which no automaton is looked for
@@ -219,7 +218,10 @@ def automaton_seconds(found: AutomatonGraph) -> float:
 
 def other_seconds(graph: ModelGraph, *, chain: bool) -> float:
     """Rough time of a position without an automaton. chain: whether one table between neighbours says it all."""
-    return CHAIN_SECONDS * graph.cards[0] ** 2 if chain else exact_seconds(graph.exact_cost)
+    if chain:
+        return CHAIN_SECONDS * graph.cards[0] ** 2
+    remembers = len(graph.variables) > graph.num_labels + graph.num_latents
+    return exact_seconds(graph.exact_cost) * (REMEMBERING if remembers else 1.0)
 
 
 def chain_decodes(found: AutomatonGraph, graph: ModelGraph) -> bool:

@@ -14,8 +14,9 @@ from dcrfdsl.data import corpus_from_rows
 from dcrfdsl.graph.elimination import OrderCost
 from dcrfdsl.graph.model_cost import MessageCost, exact_pays, exact_seconds
 from dcrfdsl.inference import Binder, PerSentenceMethod, choose_method
+from dcrfdsl.inference.methods.exact_method import ExactMethod
 from dcrfdsl.semantics.resolve.resolution import load_text
-from dcrfdsl.semantics.settings.infer_settings import AutoSettings
+from dcrfdsl.semantics.settings.infer_settings import AutoSettings, ExactSettings
 from dcrfdsl.training.pipeline import fit
 from dcrfdsl.training.untrained_model import assemble
 
@@ -306,3 +307,21 @@ def test_a_model_tags_by_the_choice_of_its_training(tmp_path):
         assert again.record.sweeps == model.record.sweeps == again.graph.sweeps
         assert again.marginals(corpus)[1].approximate == (method == "trp")
         assert any(method in note and "sweeps" in note for note in model.record.notes)
+
+
+@pytest.mark.parametrize("moves", ["if part[-1] is not O", "if word[-1] has /,$/"], ids=["labels", "the data"])
+def test_a_memory_over_many_parts_is_an_automaton(moves):
+    """Its table of 29³ entries takes many times as long (row `memory_commas` of the benchmarks)."""
+    draw = np.random.default_rng(0)
+    parts = ["O", *(f"P{n}" for n in range(28))]
+    rows = [[(str(draw.choice(["a", "b,"])), str(draw.choice(parts))) for _ in range(8)] for _ in range(200)]
+    spec = load_text(
+        "data conll(word, part)\nlabel part\n"
+        f"memory last in states(part) = part[-1] {moves} else last[-1] initially O\n"
+        "clique part: bias, word\nclique part[-1], part\nclique part, last\n"
+    ).require()
+    corpus = corpus_from_rows(rows, spec.data)
+    problem = assemble(spec, corpus, {}, {})
+    parameters, _ = problem.learn_parameters()
+    data = Binder(problem.graph, parameters, programs=True).bind(problem.rows, corpus.sentence_off, {})
+    assert ExactMethod(data, ExactSettings()).automaton is not None
