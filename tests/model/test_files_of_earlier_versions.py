@@ -24,8 +24,8 @@ VERSIONS = sorted(path.parent.name for path in FILES.glob("*/cases.json"))
 EXACT = 1e-9
 CONTINUED = 1e-6  # of weights, which another machine may sum in another order
 # Nothing can be learned from this data, so the least is at zero weights. Where the gap lets the training end depends on
-# how sums are rounded.
-WITHIN_THE_GAP = {"train hmsvm": 3e-4}
+# how sums are rounded. Messages of the checkpoint are not taken over: they begin anew, and end within their tolerance.
+WITHIN_THE_GAP = {"train hmsvm": 3e-4, "train likelihood, trp": 5e-5}
 
 
 @functools.cache
