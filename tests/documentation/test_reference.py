@@ -26,9 +26,10 @@ from dcrfdsl.semantics import (
     settings_named,
 )
 from dcrfdsl.semantics.checks.data_formats import FORMATS
-from dcrfdsl.semantics.reference.method_entries import TABLES
+from dcrfdsl.semantics.reference.reference_entry import written_entries
 from dcrfdsl.semantics.schema.search_ranges import RANGES
 from dcrfdsl.semantics.schema.segment_schemes import SCHEMES
+from dcrfdsl.semantics.settings.training_settings import TrainSettings
 from dcrfdsl.syntax import BY_KEYWORD, KEYWORDS
 
 ROOT = next(folder for folder in Path(__file__).parents if (folder / "pyproject.toml").exists())
@@ -276,11 +277,23 @@ def test_defaults_of_tables_are_those_of_their_format() -> None:
     assert (of_tsv["separator"], of_tsv["quote"]) == ('`"\\t"`', '`"none"`')
 
 
-METHODS = [(table.kind, name, kind) for table in TABLES for name, kind in table.items()]
+def test_each_method_has_a_page_of_its_own() -> None:
+    for kind, table in method_tables().items():
+        pages = {page.name: page for page in written_entries(kind)}
+        assert set(pages) == set(table), kind
+        for name, page in pages.items():
+            assert re.search(rf"\b{name}\b", page.example), f"give `{name}` an example"
 
 
-def test_a_method_shows_its_own_example() -> None:
-    """One that it inherits shows another method."""
-    for _, name, kind in METHODS:
-        assert "example" in vars(kind), f"give `{kind.__name__}` an example"
-        assert re.search(rf"\b{name}\b", kind.example), name
+def test_what_is_said_of_settings_is_of_settings() -> None:
+    """No meaning is left over of a setting that is gone. What stands above the pages is of several methods."""
+    for kind, table in method_tables().items():
+        fields = {name: set(method.model_fields) for name, method in table.items()}
+        pages = written_entries(kind)
+        for page in pages:
+            everywhere = set.intersection(*(set(other.meanings) for other in pages))
+            assert set(page.meanings) - everywhere <= fields[page.name], page.name
+            assert everywhere <= set.union(*fields.values()), kind
+    stage = {entry.name for entry in written_entries("setting of a stage")[1:]}
+    criteria = {"criterion", "clique_priors", "clique_kernels"}
+    assert {name for name in stage if "." not in name} == set(TrainSettings.model_fields) - criteria

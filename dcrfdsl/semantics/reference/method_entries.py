@@ -1,14 +1,15 @@
 """Entries of methods, read off the classes of their settings: inference, criteria, priors, optimizers, losses.
 
-A class says what it does in the first paragraph of its docstring, and each field what it means. Lines with the settings
-that its example leaves out stand in `words.md`. Not here: the classes (`semantics.settings`).
+A class says what it does in the first paragraph of its docstring. Its source, the meanings of its settings, an example
+and lines with the settings that this leaves out stand in `words.md`. Not here: the classes (`semantics.settings`).
 """
 
 from __future__ import annotations
 
 import inspect
 import types
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from pydantic.fields import FieldInfo
@@ -35,7 +36,6 @@ TABLES: tuple[Table[Any], ...] = (
     settings.DECODINGS, settings.INFERENCE, settings.CRITERIA, settings.PRIORS, settings.OPTIMIZERS, settings.LOSSES,
     settings.SMOOTHINGS, settings.MARGIN_LOSSES, settings.KERNELS, settings.CASES, settings.IMPORTANCE,
 )  # fmt: skip
-STAGE_FIELDS = ("prior", "optimizer", "importance", "infer", "decode", "restarts", "seed", "keep", "patience")
 TYPES = {int: "whole number", float: "number", bool: "yes or no", str: "name"}
 OF_SINGLE_SENTENCES = (  # `checks.criterion_rules.single_sentences`
     "Of `mce`, not with a finite `psi` that compares whole sentences, and not with `measure = difference`."
@@ -58,55 +58,39 @@ SIGNS = {"gt": ">", "ge": "≥", "lt": "<", "le": "≤"}
 def method_entries() -> Iterator[ReferenceEntry]:
     """An entry a method of each table."""
     for table in TABLES:
-        all_written = {entry.name: entry.example for entry in written_entries(table.kind)}
+        written = {entry.name: entry for entry in written_entries(table.kind)}
         for name, kind in table.items():
-            written_out = all_written.get(name, "")
-            yield ReferenceEntry(
-                table.kind,
-                name,
-                USAGE[table.kind].format(_call(name, kind)),
-                summary_of(kind),
-                _facts(name, kind),
-                settings=tuple(_settings(kind, written_out)),
-                example=kind.example,
-                written_out=written_out,
-                source=kind.source,
+            said = written.get(name, ReferenceEntry(table.kind, name, "", ""))
+            yield replace(
+                said,
+                usage=USAGE[table.kind].format(_call(name, kind)),
+                summary=summary_of(kind),
+                text=_facts(name, kind),
+                settings=tuple(_settings(kind, said)),
                 synonyms=table.synonyms_of(name),
             )
 
 
-def stage_examples() -> Mapping[str, str]:
-    """Lines of a template by the setting of a stage that they write; `train` is the example of the others."""
-    return {entry.name: entry.example for entry in written_entries("setting of a stage")}
-
-
 def stage_settings() -> tuple[SettingEntry, ...]:
-    """The settings that every stage of training takes."""
+    """The settings that every stage of training takes, each with an example of its own or that of them all."""
     tables: dict[str, Table[Any]] = {
         "prior": settings.PRIORS,
         "optimizer": settings.OPTIMIZERS,
         "infer": settings.INFERENCE,
         "importance": settings.IMPORTANCE,
     }
-    examples = stage_examples()
-    every = examples["train"]
-    first, *rest = (
-        _setting(name, settings.TrainSettings.model_fields[name], tables.get(name), examples.get(name, every))
-        for name in STAGE_FIELDS
+    fields = settings.TrainSettings.model_fields
+    of_cliques = {
+        "prior.CLIQUE": (_names(settings.PRIORS), "that of all weights"),
+        "kernel.CLIQUE": (_names(settings.KERNELS), "none"),
+    }
+    every, *written = written_entries("setting of a stage")
+    return tuple(
+        SettingEntry(one.name, *of_cliques[one.name], "", "", one.summary, one.example or every.example)
+        if one.name in of_cliques
+        else _setting(one.name, fields[one.name], tables.get(one.name), one.summary, one.example or every.example)
+        for one in written
     )
-    kernel = SettingEntry(
-        "kernel.CLIQUE",
-        _names(settings.KERNELS),
-        "none",
-        "",
-        "",
-        "an observation kernel in place of a clique's features, for `hmsvm`; its `bias` stays linear, with weights of "
-        "its own",
-        examples["kernel.CLIQUE"],
-    )
-    usual, meaning = "that of all weights", "the prior of one clique's weights"
-    prior = SettingEntry("prior.CLIQUE", _names(settings.PRIORS), usual, "", "", meaning, every)
-    return (first, prior, *rest, kernel)
 
 
 def summary_of(kind: type) -> str:
@@ -146,14 +130,14 @@ def _facts(name: str, kind: type[settings.MethodSettings]) -> str:
     return ""
 
 
-def _settings(kind: type[settings.MethodSettings], written_out: str) -> Iterator[SettingEntry]:
+def _settings(kind: type[settings.MethodSettings], written: ReferenceEntry) -> Iterator[SettingEntry]:
     for name, field in kind.model_fields.items():
-        unnamed = name == kind.names and written_out
-        example = written_out if unnamed or f"{name} =" in written_out else kind.example
-        yield _setting(name, field, kind.methods.get(name), example)
+        unnamed = name == kind.names and written.written_out
+        example = written.written_out if unnamed or f"{name} =" in written.written_out else written.example
+        yield _setting(name, field, kind.methods.get(name), written.meanings.get(name, ""), example)
 
 
-def _setting(name: str, field: FieldInfo, methods: Table[Any] | None, example: str) -> SettingEntry:
+def _setting(name: str, field: FieldInfo, methods: Table[Any] | None, meaning: str, example: str) -> SettingEntry:
     extra = field.json_schema_extra
     unit = str(extra.get("unit", "")) if isinstance(extra, dict) else ""
     return SettingEntry(
@@ -162,7 +146,7 @@ def _setting(name: str, field: FieldInfo, methods: Table[Any] | None, example: s
         "none" if field.is_required() else _default(field.default),
         _limits(field.metadata),
         unit,
-        field.description or "",
+        meaning,
         example,
     )
 

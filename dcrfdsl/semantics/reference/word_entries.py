@@ -14,7 +14,7 @@ from dataclasses import replace
 from ...syntax import KEYWORDS, SYNONYMS, resource_path, shown
 from ..checks import FORMATS, METRICS, Format, metric_usages
 from ..schema import FUNCTIONS, RANGES, SCHEMES, SEGMENT_FUNCTIONS, FunctionSignature
-from .method_entries import stage_examples, stage_settings
+from .method_entries import stage_settings
 from .reference_entry import ReferenceEntry, SettingEntry, written_entries
 
 LENGTH_KINDS = {
@@ -105,7 +105,7 @@ def statement_entries() -> Iterator[ReferenceEntry]:
         grammar = "\n".join(rules[rule] for rule in RULES.get(keyword, (keyword,)))
         synonyms = tuple(word for word, meant in SYNONYMS.items() if meant == keyword)
         settings = stage_settings() if keyword == "train" else options_of(keyword)
-        written_out = stage_examples()["train"] if keyword == "train" else ""
+        written_out = written_entries("setting of a stage")[0].example if keyword == "train" else ""
         yield replace(written[keyword], grammar=grammar, settings=settings, written_out=written_out, synonyms=synonyms)
     for keyword in KEYWORDS:
         for option in options_of(keyword):

@@ -17,28 +17,24 @@ class JointDecoding(MethodSettings):
     """The best labelling of a sentence as a whole."""
 
     method = "joint"
-    example = "decode joint"
 
 
 class MarginalDecoding(MethodSettings):
     """The likeliest state of each label by itself; on a tie the first declared. It repairs no segments."""
 
     method = "marginal"
-    example = "decode marginal"
 
 
 class LocalDecoding(MethodSettings):
     """The best product of locally normalised pieces, which is what `memm` and its like train for."""
 
     method = "local"
-    example = "train memm\ndecode local"
 
 
 class BoundingDecoding(MethodSettings):
     """Base of decoding with an upper bound on what any labelling scores."""
 
-    iterations: int = setting(200, "passes there and back that lower the bound of a sentence, at most",
-                              unit="iterations", ge=1, le=1_000_000)  # fmt: skip
+    iterations: int = setting(200, unit="iterations", ge=1, le=1_000_000)
 
     @property
     def most_nodes(self) -> int:
@@ -52,8 +48,6 @@ class CertifiedDecoding(BoundingDecoding):
     """
 
     method = "certified"
-    source = "Kolmogorov 2006, 2015; Sontag, Globerson & Jaakkola 2011"
-    example = "infer trp\ndecode certified(iterations = 500)"
 
 
 class OptimalDecoding(BoundingDecoding):
@@ -62,9 +56,7 @@ class OptimalDecoding(BoundingDecoding):
     """
 
     method = "optimal"
-    source = "Land & Doig 1960; Kolmogorov 2006, 2015"
-    example = "infer trp\ndecode optimal(nodes = 5000)"
-    nodes: int = setting(1000, "of the search of a sentence, at most", unit="nodes", ge=1, le=10_000_000)
+    nodes: int = setting(1000, unit="nodes", ge=1, le=10_000_000)
 
     @property
     def most_nodes(self) -> int:
@@ -78,12 +70,10 @@ class FscoreDecoding(MethodSettings):
     """
 
     method = "fscore"
-    source = "Jansche 2007; Dinkelbach 1967"
-    example = "decode fscore(chunk)"
     positional = ("label",)
-    label: str = setting(..., "the label whose segments count")
-    gamma: float = setting(1.0, "γ: the weight of recall", ge=LEAST, le=LONGEST)
-    overall: float | None = setting(None, "the F that all sentences reach together, as `eval` measures it", ge=0, le=1)
+    label: str = setting(...)
+    gamma: float = setting(1.0, ge=LEAST, le=LONGEST)
+    overall: float | None = setting(None, ge=0, le=1)
 
 
 DECODINGS: Table[type[MethodSettings]] = Table(

@@ -24,9 +24,9 @@ Shape = Literal["none", "quadratic", "smooth", "corner", "groups"]
 Access = Literal["gradient", "sequences", "counts", "margins"]
 
 
-def setting(default: Any, meaning: str, *, unit: str = "", **limits: Any) -> Any:
-    """A field with what the reference says of it.   limits: `gt`, `ge`, `lt`, `le`."""
-    return Field(default=default, description=meaning, json_schema_extra={"unit": unit} if unit else None, **limits)
+def setting(default: Any, *, unit: str = "", **limits: Any) -> Any:
+    """A field with the unit that the reference gives it.   limits: `gt`, `ge`, `lt`, `le`."""
+    return Field(default=default, json_schema_extra={"unit": unit} if unit else None, **limits)
 
 
 class Frozen(BaseModel):
@@ -41,15 +41,12 @@ class Frozen(BaseModel):
 class MethodSettings(Frozen):
     """Base: `method` is the name in a template.
 
-    The first paragraph of a method's docstring and the meanings of its settings are what `dcrfdsl explain` and the
-    reference say. `source`: paper and equation. `example`: lines of a template that use it; those with the settings
-    that it leaves out stand in `reference/words.md`. `gives_log_z`: of inference, whether it estimates or bounds log Z,
-    without which nothing can be trained.
+    The first paragraph of a method's docstring is what `dcrfdsl explain` and the reference say of it; its source, the
+    meanings of its settings and its examples stand in `reference/words.md`. `gives_log_z`: of inference, whether it
+    estimates or bounds log Z, without which nothing can be trained.
     """
 
     method: ClassVar[str]
-    source: ClassVar[str] = ""
-    example: ClassVar[str] = ""
     names: ClassVar[str] = ""  # the field that unnamed arguments go to: names of pieces, or methods if `methods` has it
     texts: ClassVar[str] = ""  # the field that unnamed texts go to
     positional: ClassVar[tuple[str, ...]] = ()  # fields whose values may be given by their place

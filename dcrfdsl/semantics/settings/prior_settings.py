@@ -39,23 +39,15 @@ class NoPrior(Prior):
     """No penalty: maximum likelihood."""
 
     method = "none"
-    example = "train likelihood: prior = none"
 
 
 class GaussianPrior(Prior):
     """The penalty ‖λ − μ‖² / 2v, L2: weights become small, or stay near those of an earlier model or another clique."""
 
     method = "gaussian"
-    source = "Sutton 2004, §3.3"
-    example = "train likelihood: prior = gaussian(variance = 5)"
     strengths = {"variance": 1}
-    variance: float = setting(
-        10.0, "v: the smaller, the stronger the penalty", unit="weight, squared", ge=LEAST, le=LARGEST
-    )
-    mean: str = setting(
-        "zero", "μ: `zero`; `model`, the weights of the model that training starts from; or in `prior.CLIQUE` another "
-        "clique, the weights of the same features and states there, which are trained too",
-    )  # fmt: skip
+    variance: float = setting(10.0, unit="weight, squared", ge=LEAST, le=LARGEST)
+    mean: str = "zero"
 
     @property
     def shape(self) -> Shape:
@@ -72,20 +64,17 @@ class LaplacePrior(Prior):
 
     method = "laplace"
     usual_shape = "corner"
-    example = "train likelihood: prior = laplace(scale = 2)"
     strengths = {"scale": 1}
-    scale: float = setting(1.0, "b: the smaller, the more weights are zero", unit="weight", ge=LEAST, le=LARGEST)
+    scale: float = setting(1.0, unit="weight", ge=LEAST, le=LARGEST)
 
 
 class LphiPrior(Prior):
     """The penalty Σ |λ|^φ / φC: Gaussian with variance C at φ = 2, Laplace with scale C at φ = 1."""
 
     method = "lphi"
-    source = "Suzuki 2006, eq. 2"
-    example = "train likelihood: prior = lphi(phi = 1.5, C = 2)"
     strengths = {"C": 1}
-    phi: float = setting(2.0, "the exponent φ", ge=1, le=100)
-    C: float = setting(1.0, "the smaller, the stronger the penalty", unit="weight to the power φ", ge=LEAST, le=LARGEST)
+    phi: float = setting(2.0, ge=1, le=100)
+    C: float = setting(1.0, unit="weight to the power φ", ge=LEAST, le=LARGEST)
 
     @property
     def shape(self) -> Shape:
@@ -96,11 +85,9 @@ class ElasticNetPrior(Prior):
     """The penalty l1 ‖λ‖₁ + l2 ‖λ‖²: some weights become zero, the others small."""
 
     method = "elastic_net"
-    source = "Zou & Hastie 2005"
-    example = "train likelihood: prior = elastic_net(l1 = 0.1, l2 = 0.05)"
     strengths = {"l1": -1, "l2": -1}
-    l1: float = setting(0.1, "the factor of Σ |λ|", unit="per weight", ge=0, le=LARGEST)
-    l2: float = setting(0.05, "the factor of Σ λ²", unit="per weight, squared", ge=0, le=LARGEST)
+    l1: float = setting(0.1, unit="per weight", ge=0, le=LARGEST)
+    l2: float = setting(0.05, unit="per weight, squared", ge=0, le=LARGEST)
 
     @property
     def shape(self) -> Shape:
@@ -114,14 +101,9 @@ class GroupLassoPrior(Prior):
 
     method = "group_lasso"
     usual_shape = "groups"
-    source = "Yuan & Lin 2006"
-    example = "train likelihood: prior = group_lasso(strength = 2)"
     strengths = {"strength": -1}
-    strength: float = setting(1.0, "the larger, the fewer groups are left", unit="per weight", ge=LEAST, le=LARGEST)
-    groups: Literal["templates", "features"] = setting(
-        "templates", "`templates`: the weights of a clique that one feature of its list gives, each offset by itself, "
-        "as `word[-1]`, and its biases; `features`: the weights of one value, as `word[-1]=the`, for all states",
-    )  # fmt: skip
+    strength: float = setting(1.0, unit="per weight", ge=LEAST, le=LARGEST)
+    groups: Literal["templates", "features"] = "templates"
 
 
 PRIORS: Table[type[Prior]] = Table(
