@@ -60,42 +60,7 @@ Reliabilities = Mapping[str, "Reliability"]
 
 @with_options(CalibrateOptions)
 def calibrate(options: CalibrateOptions) -> None:
-    """Make probabilities fit held-out data, and show how far they do.
-
-    `temperature` finds one factor for all scores, which changes every probability of the model and leaves the best
-    labelling as it is. `isotonic` fits a rising function for each kind of prediction (tokens, segments, layers,
-    sentences); `tag --confidence` applies it, and the probabilities of labellings and events stay as they are.
-
-    Prints the expected calibration error before and after: the mean distance of the share that is right from the mean
-    probability, over bins of equal width, weighted by how many predictions lie in each. It is judged on data that the
-    calibration has not seen: on --test DATA, or else on each half of the data by the calibration of the other half.
-    The model that is written is calibrated on all of DATA. Without -o none is written.
-
-    Then a reliability diagram: for each bin a bar as long as the share that is right, and | at the mean probability.
-    --diagram draws it as an SVG. --of says of which kind.
-
-    --cover, --recall and --precision leave probabilities as they are, and find on DATA what may be done with them:
-
-    --cover 0.95 promises sets that hold all truths of a new sentence with this probability, whether or not the model's
-    probabilities are right, if new sentences are like those of DATA: the states of each token, the segments that there
-    may be, or the labellings (--of tokens, segments, sentences). `tag --sets` gives them.
-
-    --precision ORG=0.95 finds the probability from which on predictions of a type can be taken unseen: 95 % of them are
-    right on DATA. --recall PER=0.99: 99 % of what there is is among them. Types are those of segments, or the states of
-    a label without; of several labels LABEL.TYPE. `tag --accept` says which are taken.
-
-    With --json one object: "method", "temperature", "judged" (how many bins, on which data) and "kinds": for each kind
-    "before" and "after" with "count", "error", "largest_error", "brier" and "bins". Of sets and
-    operating points "thresholds", and what a promise "assumes".
-
-    \b
-    Example:
-      dcrfdsl calibrate chunk.model dev.txt -o calibrated.model
-      dcrfdsl calibrate chunk.model dev.txt -o calibrated.model --method isotonic --test gold.txt
-      dcrfdsl calibrate chunk.model dev.txt --diagram reliability.svg
-      dcrfdsl calibrate chunk.model dev.txt -o careful.model --cover 0.5 --of tokens --by-type
-      dcrfdsl calibrate chunk.model dev.txt -o careful.model --precision B=0.5 --recall I=0.2
-    """
+    """Make probabilities fit held-out data, and show how far they do."""
     from ..model import CALIBRATIONS, KINDS, charts_file, reliability_chart
     from ..semantics import has_segments
 

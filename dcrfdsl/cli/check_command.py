@@ -53,19 +53,7 @@ class CheckOptions:
 
 @with_options(CheckOptions)
 def check(options: CheckOptions) -> None:
-    """Check templates: all problems at once, and what a model costs.
-
-    With data, also what only data can tell.
-
-    \b
-    Example:
-      dcrfdsl check chunk.dcrf
-      dcrfdsl check chunk.dcrf --data train.txt
-      dcrfdsl check --explain unknown-name
-      dcrfdsl check memm.dcrf --expand
-      dcrfdsl check chunk.dcrf --print expanded
-      dcrfdsl check chunk.dcrf memm.dcrf --format github
-    """
+    """Check templates: all problems at once, and what a model costs."""
     if options.explain is not None:
         _explain(options.explain)
         return

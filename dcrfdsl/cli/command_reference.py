@@ -4,10 +4,8 @@
     option_entries(name)     what `--name` does, by the commands that have it
     described_command(name)  the same, with arguments, for the page of commands
 
-`option_examples.sh` has command lines for the options that no example in a command's docstring shows. `--help` shows
-the docstring's; the reference and `dcrfdsl explain` show both. A test runs every line, and fails where an option stands
-in none. Lines are in the shell's words, with `|`, `<`, `>` and `*`. Not here: what an option does, which is said where
-it is declared; the page of the documentation.
+Not here: what an option does, which is said where it is declared; what a command does at length, and command lines
+with its options (`commands.md`); the page of the documentation.
 """
 
 from __future__ import annotations
@@ -20,6 +18,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
 
+from .command_table import COMMANDS, CommandHelp, command_help
 from .options import command_parser, value_type
 
 if TYPE_CHECKING:
@@ -28,8 +27,6 @@ if TYPE_CHECKING:
 
 KINDS = {int: "whole number", float: "number", str: "text", Path: "path", bool: "flag"}
 DEFAULT = re.compile(r"\s*\(default: ([^()]+)\)")
-SHELL = re.compile(r"(?:[^|]*\| *)?dcrfdsl (\w+)")
-OPTION_EXAMPLES = Path(__file__).with_name("option_examples.sh").read_text(encoding="utf-8").splitlines()
 
 
 class DescribedOption(NamedTuple):
@@ -46,8 +43,8 @@ class DescribedOption(NamedTuple):
 
 
 class DescribedCommand(NamedTuple):
-    """A command.   paragraphs: of its docstring, without the examples.   usage: its line without the optional options.
-    examples: of its docstring, which `--help` shows; more: the further lines with its options.
+    """A command.   paragraphs: its docstring, and what is said at length.   usage: its line without the optional
+    options.   examples: those that `--help` shows; more: the further lines with its options.
     """
 
     name: str
@@ -61,32 +58,26 @@ class DescribedCommand(NamedTuple):
 
 @cache
 def described_command(name: str) -> DescribedCommand:
-    from .command_table import COMMANDS
-
-    function = COMMANDS[name]
+    function, said = COMMANDS[name], command_help().get(name, CommandHelp())
     command, hints = command_parser(name, function), get_type_hints(function)
-    docstring = inspect.getdoc(function) or ""
-    examples = tuple(line.strip() for line in docstring.split("\n") if line[:1].isspace() and SHELL.match(line.strip()))
-    further = (line for line in OPTION_EXAMPLES if (found := SHELL.match(line)) and found[1] == name)
-    lines = (*examples, *further)
+    lines = (*said.examples, *said.more)
     items = {kind: [item for item in command.params if item.param_type_name == kind] for kind in ("argument", "option")}
     options = items["option"]
     usage = [_usage(item) for item in (*items["argument"], *(item for item in options if item.required))]
     return DescribedCommand(
         name,
         " ".join(["dcrfdsl", name, *usage, *(["[OPTIONS]"] if options else [])]),
-        tuple(_paragraphs(docstring)),
+        tuple(" ".join(text.split()) for text in (inspect.getdoc(function) or "", *said.paragraphs)),
         tuple(_described(item, hints[item.name], lines) for item in items["argument"]),
         tuple(_described(item, hints[item.name], lines) for item in options),
-        examples,
-        lines[len(examples) :],
+        said.examples,
+        said.more,
     )
 
 
 def command_entries() -> Iterator[ReferenceEntry]:
     """An entry a command, whose settings are its options."""
     from ..semantics import ReferenceEntry, SettingEntry
-    from .command_table import COMMANDS
 
     for command in map(described_command, COMMANDS):
         settings = tuple(
@@ -106,7 +97,6 @@ def command_entries() -> Iterator[ReferenceEntry]:
 def option_entries(name: str) -> Iterator[ReferenceEntry]:
     """The entries of an option, `--set` or `-o`: one for the commands where it does the same."""
     from ..semantics import ReferenceEntry
-    from .command_table import COMMANDS
 
     same: dict[tuple[str, ...], list[tuple[str, DescribedOption]]] = {}
     for command in map(described_command, COMMANDS):
@@ -121,14 +111,6 @@ def option_entries(name: str) -> Iterator[ReferenceEntry]:
             "option", name, f"{names} {value}".rstrip(), meaning, f"Of {commands}: {facts}.",
             example="\n".join(option.examples[0] for _, option in holders if option.examples),
         )  # fmt: skip
-
-
-def _paragraphs(docstring: str) -> Iterator[str]:
-    """The docstring's paragraphs but for the examples, each on one line."""
-    for block in docstring.split("\n\n"):
-        text = block.replace("\b", "").strip("\n")
-        if text and not text.startswith("Example:"):
-            yield " ".join(text.split())
 
 
 def _usage(item: Any) -> str:

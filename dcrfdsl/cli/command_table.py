@@ -1,12 +1,16 @@
-"""The commands by name, in the order of the help screen. The module of a command is loaded when it is asked for.
+"""The commands by name, in the order of the help screen, and what `commands.md` says of each at length.
 
-So `dcrfdsl --help` loads none of them. Not here: how a command line is read (`options`).
+The module of a command is loaded when it is asked for. Not here: how a command line is read (`options`).
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from importlib import import_module
+from pathlib import Path
+from typing import NamedTuple
 
 # Module and function, where they are not `NAME_command` and NAME.
 _MODULES = {
@@ -47,3 +51,26 @@ class _Functions(Mapping[str, Callable[..., None]]):
 
 
 COMMANDS: Mapping[str, Callable[..., None]] = _Functions()
+
+
+class CommandHelp(NamedTuple):
+    """What `commands.md` says of a command.   examples: command lines that `--help` shows; more: the further ones."""
+
+    paragraphs: tuple[str, ...] = ()
+    examples: tuple[str, ...] = ()
+    more: tuple[str, ...] = ()
+
+
+_BLOCK = re.compile(r"^```\n((?:.+\n)+)```$", re.MULTILINE)
+
+
+@cache
+def command_help() -> Mapping[str, CommandHelp]:
+    """By command. One that the file leaves out has its docstring alone."""
+    found = {}
+    for page in Path(__file__).with_name("commands.md").read_text(encoding="utf-8").split("\n## ")[1:]:
+        name, _, body = page.partition("\n")
+        examples, more, *_ = (*(tuple(lines.splitlines()) for lines in _BLOCK.findall(body)), (), ())
+        paragraphs = (block.strip("\n") for block in _BLOCK.sub("", body).split("\n\n"))
+        found[name] = CommandHelp(tuple(filter(None, paragraphs)), examples, more)
+    return found

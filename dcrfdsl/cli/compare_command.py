@@ -42,20 +42,7 @@ def compare(
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Compare models on labelled data.
-
-    Each score has its bootstrap interval, and a p-value: of a difference from the first model as large as this one, if
-    both were equally good (paired randomisation of whole sentences). Segments have their F1, all together and by type.
-    McNemar's test counts the tokens and sentences that only one of two models has right. Beside each p stands the one
-    by Holm's correction for all tests of its table. Errors are counted by type: missing, spurious, wrong type, wrong
-    border; then come the places where a model errs otherwise than the first one, the most frequent ones first.
-
-    \b
-    Example:
-      dcrfdsl compare chunk.model boosted.model gold.txt
-      dcrfdsl compare chunk.model boosted.model gold.txt --differences 5 --confidence
-      dcrfdsl compare chunk.model boosted.model gold.txt --format latex
-    """
+    """Compare models on labelled data."""
     from ..model import compare as compared
     from .table_formats import print_parts, refuse_idle
 

@@ -70,22 +70,7 @@ class CompileOptions:
 
 @with_options(CompileOptions)
 def compile_kernels(options: CompileOptions) -> None:
-    """Compile ahead what a model or a training needs.
-
-    Later processes find the kernels and need not compile them. Of a TEMPLATE they are those of `train`, and of `tag`
-    and `eval` with its model. DATA must have as many states as the data of training: kernels of chains differ by that.
-    Without DATA the template must name the states of its labels.
-
-    --to DIR makes a folder that ships with a program. A process with DCRFDSL_KERNELS=DIR reads it first and never
-    writes to it. It fits the same versions of Python and the libraries, and CPUs that have all that this one has; --cpu
-    asks for less. A pack is a program: use packs only of those from whom you would run a program.
-
-    \b
-    Example:
-      dcrfdsl compile chunk.model
-      dcrfdsl compile chunk.dcrf train.txt
-      dcrfdsl compile chunk.model --to kernels
-    """
+    """Compile ahead what a model or a training needs."""
     if options.cpu is None:
         _compile(options)
         return

@@ -58,26 +58,7 @@ def convert(
     data: Annotated[str | None, Option("Data of the other tool, to count its columns.", "FILE")] = None,
     quiet: Quiet = False,
 ) -> None:
-    """Convert templates and models of other tools, or data.
-
-    Templates are those of CRF++, Wapiti and GRMM, and parameters of sklearn-crfsuite; models are those of CRFsuite.
-
-    Lines that cannot be converted are reported and stand in the result as comments; the rest is converted, and the
-    exit code is 1. What is converted but counts features differently is a warning or a note.
-
-    With --to the file is data: --from and --to name formats as a `data` statement does, and --template takes the first
-    from a template. Without either the ending of the file decides. What the output has no place for is said. --scheme
-    marks the segments of columns anew, from whichever of bio, iob1, bioes, bilou and bmes to the one that it names.
-
-    \b
-    Example:
-      dcrfdsl convert template --columns word,pos,chunk -o chunk.dcrf
-      dcrfdsl convert patterns.txt --from wapiti --data train.txt -o chunk.dcrf
-      dcrfdsl convert address.crfsuite -o address.model
-      dcrfdsl convert train.csv --to jsonl -o train.jsonl
-      dcrfdsl convert train.txt --from 'conll(word, chunk)' --to 'csv(word, chunk)' -o train.csv
-      dcrfdsl convert iob1.txt --from 'conll(word, ner)' --scheme bioes -o bioes.txt
-    """
+    """Convert templates and models of other tools, or data."""
     given, output = output, None if is_stdout(output) else output
     refuse_clash([Output("-o", output)], (source, template, data))
     of_templates = {"--columns": columns, "--label": label, "--data": data}

@@ -51,27 +51,7 @@ class CvOptions(TableOptions):
 
 @with_options(CvOptions)
 def cv(options: CvOptions) -> None:
-    """Score a template by cross-validation. Sentences are shuffled into folds; a model of the others scores each.
-
-    The table has the mean of each score over folds, its standard deviation (of the folds, by n - 1), the score of all
-    predictions counted together, and each fold's. Models see nothing of their fold: a state that occurs in it alone
-    counts as wrong there.
-
-    With --stages, or several --stage, each training criterion has a row: mean ± standard deviation on the same folds.
-
-    -o writes the data as `tag` does, each sentence labelled by the model that has not seen it. --format writes the
-    tables in Markdown, LaTeX or CSV.
-
-    --json prints one object: "folds", "seed", "sentences", "tokens", and "stages", a list of {"stage", "mean",
-    "deviation", "scores", "folds"}; --by-label or --confusion add "tables", as `dcrfdsl eval` has them.
-
-    \b
-    Example:
-      dcrfdsl cv chunk.dcrf train.txt --folds 3
-      dcrfdsl cv chunk.dcrf train.txt --folds 3 --jobs 2 -o predicted.txt
-      dcrfdsl cv chunk.dcrf train.txt more.txt --folds 3 --stages
-      dcrfdsl cv chunk.dcrf train.txt --folds 3 --stages --format markdown
-    """
+    """Score a template by cross-validation. Sentences are shuffled into folds; a model of the others scores each."""
     _refuse_unusable(options)
     from ..semantics import check_or_raise
     from .inference_notes import announce_compiling

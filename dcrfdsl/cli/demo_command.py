@@ -40,15 +40,7 @@ def demo(
     threads: Threads = None,
     quiet: Quiet = False,
 ) -> None:
-    """Train a morphological tagger of Turkish in two minutes.
-
-    One model of four layers, beside a chain for each.
-
-    \b
-    Example:
-      dcrfdsl demo
-      dcrfdsl demo --sentences 20
-    """
+    """Train a morphological tagger of Turkish in two minutes."""
     talk = Talk(quiet)
     path = treebank("data/web.conllu")
     from ..semantics import load_template

@@ -43,32 +43,7 @@ class EvalOptions(TableOptions):
 
 @with_options(EvalOptions)
 def evaluate(options: EvalOptions) -> None:
-    """Score a model on labelled data.
-
-    By the metrics that its template names; several files count as one. Data of any length takes a constant amount of
-    memory.
-
-    --by-label and --confusion show every label, by_state(y), by_type(y) and confusion(y) in the template this one. A
-    row of a confusion matrix is a gold state, a column a predicted one. Large matrices are replaced by their commonest
-    mistakes. With --json both give the key "tables": label to {"by_state", "by_type", "confusion"}; --errors gives
-    "errors".
-
-    --format writes the same tables in Markdown, LaTeX or CSV.
-    --confidence tells, for tokens, segments and sentences, which share is predicted with a probability of at least 0.5,
-    0.8, … and how much of that is right, and the area under the curve of wrong ones by that share, which is 0 at best.
-    --json has it as "confidence". It keeps a number for each token.
-
-    \b
-    Example:
-      dcrfdsl eval chunk.model test.txt
-      dcrfdsl eval chunk.model test.txt more.txt
-      dcrfdsl eval chunk.model test.txt --by-label --confusion --errors 20
-      dcrfdsl eval chunk.model test.txt --confidence
-      dcrfdsl eval chunk.model test.txt --json
-      dcrfdsl eval chunk.model test.txt --by-label --format latex > scores.tex
-      dcrfdsl eval chunk.model test.txt --decode joint
-      cat test.txt | dcrfdsl eval chunk.model - --threads 2
-    """
+    """Score a model on labelled data."""
     check_decode(options.decode)
     from .table_formats import print_parts, refuse_idle
 

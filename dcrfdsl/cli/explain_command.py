@@ -37,18 +37,7 @@ def explain(
         Argument("[NAME]...", help="Words of the language, kinds of message, commands, options, modules."),
     ] = None,
 ) -> None:
-    """Explain a word of the language, a message, command or option.
-
-    A word is a statement, function, method, setting, metric or module. Without a NAME it lists all names.
-
-    \b
-    Example:
-      dcrfdsl explain clique
-      dcrfdsl explain trp tolerance
-      dcrfdsl explain unknown-name
-      dcrfdsl explain tag --nbest
-      dcrfdsl explain torch
-    """
+    """Explain a word of the language, a message, command or option."""
     if not names:
         print("\n".join(_overview()))
         return

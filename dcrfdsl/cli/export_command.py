@@ -38,31 +38,7 @@ class ExportOptions:
 
 @with_options(ExportOptions)
 def export(options: ExportOptions) -> None:
-    """Write a model as a program of its own, or as a smaller model.
-
-    One readable Python file and one .npz beside it, which need numpy alone: `python tagger.py < data.txt` prints what
-    `dcrfdsl tag` prints, and `from tagger import Tagger` tags from Python. Its probabilities are the same too. With
-    `-o tagger.mjs` it is one module of JavaScript, for Node, Deno and browsers; with `-o tagger.html` one page in which
-    a text can be typed. The model needs exact inference and built-in features; anything else is refused.
-
-    `-o x.onnx` writes a model that reads scores of a neural net, and nothing else, as an ONNX graph: from a batch of
-    scores and the lengths of its sentences to labels. It is written by the package onnx, the extra `onnx`.
-
-    `--format model` writes a model file again, for `dcrfdsl tag`: any model will do. One with functions of yours needs
-    `--features` here as everywhere.
-
-    --bits and --prune make the files smaller. With --dev the scores of the model and of what was written stand side by
-    side.
-
-    \b
-    Example:
-      dcrfdsl export chunk.model -o tagger.py
-      dcrfdsl export chunk.model -o tagger.mjs
-      dcrfdsl export chunk.model -o tagger.py --bits 16 --prune 30% --dev dev.txt
-      dcrfdsl export chunk.model -o small.model --format model --bits 16
-      dcrfdsl export chunk.model -o chunk.crfsuite --format crfsuite
-      dcrfdsl export scored.model -o scored.onnx --marginals
-    """
+    """Write a model as a program of its own, or as a smaller model."""
     by_suffix = SUFFIXES.get(Path(options.output).suffix, "python")
     name = options.format or by_suffix
     if name not in FORMATS:

@@ -39,15 +39,7 @@ class InferOptions:
 
 @with_options(InferOptions)
 def infer(options: InferOptions) -> None:
-    """Infer on a factor graph in the UAI format.
-
-    Marginals (mar), log Z (pr) or the best assignment (map).
-
-    \b
-    Example:
-      dcrfdsl infer grid.uai --task mar --method trp --tolerance 1e-6
-      dcrfdsl infer grid.uai --evidence grid.uai.evid --task pr --json
-    """
+    """Infer on a factor graph in the UAI format."""
     talk = Talk(options.quiet)
     read_unused_features(options.features, talk, "a factor graph has no features")
     settings = _settings(options, talk)

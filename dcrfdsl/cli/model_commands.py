@@ -33,19 +33,7 @@ def show(
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Show what a model has learned: its weights and its record.
-
-    The strongest weights by clique and feature, and how the model was trained. A model without weights is its template
-    with the values of its constants, and the states of its labels.
-
-    \b
-    Example:
-      dcrfdsl show chunk.model
-      dcrfdsl show chunk.model --clique words --containing "word=the" --top 50
-      dcrfdsl show chunk.model --templates
-      dcrfdsl show chunk.model --template > chunk.dcrf
-      dcrfdsl show boosted.model --path
-    """
+    """Show what a model has learned: its weights and its record."""
     from .report import print_table, weights_table
 
     instead = {"--template": template, "--path": path, "--templates": templates}
@@ -156,19 +144,7 @@ def report(
     features: Features = None,
     quiet: Quiet = False,
 ) -> None:
-    """Report on a model as a page: scores, errors, weights, graphs.
-
-    Scores with intervals, confusions of states and segments, a browser of all errors with explanations, calibration,
-    learning curves, the strongest weights, transitions, unrolled graphs and probabilities of sentences, the data, the
-    template and the record. The page needs no network. Where there are too many errors for one page, further ones are
-    written beside it.
-
-    \b
-    Example:
-      dcrfdsl report chunk.model gold.txt -o report.html
-      dcrfdsl report chunk.model gold.txt -o report.html --sentence 2 --explain 20
-      dcrfdsl report chunk.model gold.txt -o report.html --beside boosted.model
-    """
+    """Report on a model as a page: scores, errors, weights, graphs."""
     from ..model import compare
     from .compare_command import models_on
     from .report import bytes_text

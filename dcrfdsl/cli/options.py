@@ -47,6 +47,7 @@ from typing import (
 import click
 
 from ..foundation import dataclass
+from .command_table import CommandHelp, command_help
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -130,15 +131,16 @@ def command_parser(name: str, function: Callable[..., None], **settings: Any) ->
         name,
         callback=partial(_call, function),
         params=[_parameter(each.name, hints[each.name], each.default) for each in parameters],
-        help=_examples_first(inspect.getdoc(function) or ""),
+        help=_help(name, inspect.getdoc(function) or ""),
         context_settings=settings,
     )
 
 
-def _examples_first(docstring: str) -> str:
+def _help(name: str, summary: str) -> str:
     """The help of a command: its examples stand below the summary, before what is said at length."""
-    summary, *blocks = docstring.split("\n\n")
-    return "\n\n".join([summary, *sorted(blocks, key=lambda block: not block.startswith("\b\nExample:"))])
+    said = command_help().get(name, CommandHelp())
+    examples = "\n".join(["\b\nExample:", *(f"  {line}" for line in said.examples)])
+    return "\n\n".join([summary, *([examples] if said.examples else []), *said.paragraphs])
 
 
 def value_type(hint: Any) -> tuple[Any, bool]:

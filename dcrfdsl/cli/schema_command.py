@@ -252,16 +252,7 @@ def json_schema(name: str) -> Schema:
 def schema(
     name: Annotated[str | None, Argument("[NAME]", help="A command with `--json`, `check`, or `model`.")] = None,
 ) -> None:
-    """Print the JSON Schema of an output for programs.
-
-    Without a NAME it lists them all.
-
-    \b
-    Example:
-      dcrfdsl schema
-      dcrfdsl schema check > check.schema.json
-      dcrfdsl schema model
-    """
+    """Print the JSON Schema of an output for programs."""
     from ..foundation import did_you_mean, spelling_remedy
 
     if name is None:

@@ -35,20 +35,7 @@ def why(
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Explain a prediction: why this label and not another one.
-
-    Compares the best labelling that has the model's label at a position with the best one that has another state there.
-    The difference of their scores is the sum of what each feature of each clique adds to it, in nats: a feature's value
-    times the difference of its weights. Neighbours count by the cliques that join them to the position.
-
-    With --json one object: both states with their probabilities and labellings, the margin, all contributions, and the
-    fewest features whose removal puts the other labelling ahead.
-
-    \b
-    Example:
-      dcrfdsl why chunk.model test.txt --sentence 2 --at 2
-      dcrfdsl why chunk.model test.txt --sentence 2 --at 1 --against I --top 5
-    """
+    """Explain a prediction: why this label and not another one."""
     talk = Talk(quiet)
     trained = load_model(model, read_features(features))
     corpus = read_sentence(data, trained.spec, sentence)
@@ -146,26 +133,7 @@ def probability(
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Say how likely a condition over the labels of a sentence is.
-
-    An event is a condition of the language with a position after each label: `y[3] is B and not y[4] in {B, O}`.
-    `segment(y, 3, 5, LOC)` says that positions 3 to 5 are exactly one segment of type LOC. `predicted` says that the
-    sentence has the labels that the model predicts, `y = predicted` that one layer of them has, `y[3] = predicted` one
-    position; `gold` in its place stands for the labels of the data.
-
-    Each event is one argument, so quote it. Its probability is exact wherever exact inference fits; otherwise a note
-    says that it is an estimate. An impossible event has probability 0; of one that is almost certain, the distance
-    from 1 is printed.
-
-    With --json a line for each sentence: {"sentence", "events": [{"event", "probability", "log", "log_not", "exact",
-    "converged"}, …]}. "log" is the natural logarithm of the probability, and "log_not" that of the opposite.
-
-    \b
-    Example:
-      dcrfdsl probability chunk.model test.txt "chunk[1] is B and chunk[2] is I" predicted
-      dcrfdsl probability chunk.model test.txt --sentence 2 "chunk[1] = predicted or chunk[2] = predicted"
-      dcrfdsl probability chunk.model gold.txt --every gold --json
-    """
+    """Say how likely a condition over the labels of a sentence is."""
     if every and sentence is not None:
         refuse("idle-option", "`--every` asks about all sentences, and `--sentence` about one", "leave out one of them")
     talk = Talk(quiet)

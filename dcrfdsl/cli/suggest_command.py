@@ -40,26 +40,7 @@ def suggest(
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Choose what to label next. These are the sentences of a pool that should teach the model most.
-
-    The output is a file to annotate, best sentence first: in the format of the pool, with the labels that `tag` gives
-    in the place of labels; once they are corrected it is training data. With --label-studio it is an array of tasks to
-    import there, with the segments as predictions. Labels that the pool has already are not looked at.
-
-    --by says what a sentence scores. entropy: that of its labelling, in nats. confidence: 1 less the probability of the
-    best labelling. margin: the probability of the second best over that of the best. Where inference is not exact they
-    are estimates, and the entropy is the sum of those of single labels; so it is with latent variables. As sentences
-    that are alike teach little, a score counts times (1 - cosine) to the power of --diversity: the cosine by features
-    with the nearest sentence that was chosen before.
-
-    With --json a line for each sentence, best first: {"rank", "file", "line", "sentence", "tokens", "score", "exact"};
-    "sentence" counts from 1. The file is then written with -o alone.
-
-    \b
-    Example:
-      dcrfdsl suggest chunk.model test.txt --count 1 -o next.txt
-      dcrfdsl suggest chunk.model test.txt --by confidence --json
-    """
+    """Choose what to label next. These are the sentences of a pool that should teach the model most."""
     from ..data import stream_corpus
     from ..foundation import ensure_writable, write_whole
     from ..model import probability_notes

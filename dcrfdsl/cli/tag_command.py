@@ -35,63 +35,7 @@ _TOKENS_AT_ONCE = 50_000
 @with_options(TagOptions)
 def tag(options: TagOptions) -> None:
     """Tag text with a model. The input comes out again with the predicted labels appended, in the order of the
-    template. In crfsuite and grmm they take the places of the labels.
-
-    conll, csv and tsv get more columns, jsonl the key "predicted". In conllu and spans a label goes where its gold
-    stands, in place of it; --apart keeps both.
-
-    With --nbest every sentence comes once for each of its labellings, best first, with rank and probability: two more
-    columns of each token in conll, features in crfsuite and grmm, comments in CoNLL-U, keys "rank" and "probability" in
-    jsonl. A probability is _ (null) where the model is too wide for exact inference: the labellings are then good ones,
-    not surely the best.
-
-    With --confidence each label gets a column with the probability of the state that is predicted, and a label of
-    segments one with that of the segment, `_` outside. The probability of the sentence stands where --nbest has it;
-    with several labels so does that of each, "LABEL_probability". In spans each span has its own "probability", or
-    "score" in Label Studio; spans that are lists stand as objects in "predicted" too. --json has "probability",
-    "layers", "tokens" and "segments": {"label", "type", "first", "last", "probability"}, with positions from 1. After
-    `dcrfdsl calibrate --method isotonic` they are the calibrated ones.
-
-    With --sets each label gets a column: of `dcrfdsl calibrate --cover` with `--of tokens` the states that the token
-    may have, `;` between them, likeliest first; with `--of segments` TYPE:LAST for each segment that may begin there,
-    LAST being its last token, from 1. With `--of sentences` each sentence comes once for each labelling of its set, as
-    with --nbest. `_` is the empty set.
-
-    With --accept a label with an operating point gets a column: `accept`, `review`, or `_` where nothing of a type with
-    a point is predicted. A token has the verdict of its segment. --json has "sets" and "verdicts" by label.
-
-    With --given the input has the label columns and every labelling keeps to them. Free are _ and the mark that the
-    template declares as `missing`; a set of states, written as it declares in `ambiguous`, leaves a choice. What is
-    given counts for probabilities too. Where no labelling agrees with it, each label of the sentence reads _.
-
-    With -o the output is a file, which is there when all is tagged, and not before.
-
-    At a pipe or a terminal a sentence is answered once it ends, in a blank line (jsonl: with its line), if no more text
-    is there by then: another program can send one and wait. --no-flush collects more, --flush does so for files too.
-
-    --jobs N tags much text by N processes; the output is the same, in the same order. They collect text as --no-flush.
-
-    With --json a labelling is a line {"file", "line", "sentence", "labels"}; --nbest adds "rank", "probability" and
-    "score" (log potential), --marginals "marginals" (state to probability, for each label and token), and
-    --clique-marginals "cliques": {"clique", "sites": [[variable, token from 1], …], "states": [[state, …,
-    probability], …]}, likeliest first; latent variables and memories are among the variables. `decode certified` and
-    `optimal` add "score", "bound" (no labelling scores more) and "proven": whether the labels are the best.
-
-    --pretty is for people: segments in brackets with their type, other labels behind their words, without O; labels
-    below the words where several differ from word to word; a label that is the same for the whole sentence alone; a
-    sequence of numbers as runs of states with their positions from 1.
-
-    \b
-    Example:
-      dcrfdsl tag chunk.model test.txt -o tagged.txt
-      cat test.txt | dcrfdsl tag chunk.model --marginals
-      dcrfdsl tag chunk.model test.txt --nbest 10 --json
-      dcrfdsl tag chunk.model test.txt --confidence
-      dcrfdsl tag careful.model test.txt --accept
-      dcrfdsl tag chunk.model test.txt --pretty
-      dcrfdsl tag chunk.model partly-tagged.txt --given
-      dcrfdsl tag chunk.model test.txt --jobs 2 > tagged.txt
-    """
+    template. In crfsuite and grmm they take the places of the labels."""
     if options.cliques and not options.as_json:
         refuse("needs-json", "`--clique-marginals` has no place in the columns of the input", "add `--json`")
     if options.confidence and options.nbest is not None:

@@ -50,18 +50,7 @@ def new(
     compares: Annotated[bool, Option("Train three templates for DATA, and write the best one.", name="--try")] = False,
     quiet: Quiet = False,
 ) -> None:
-    """List ready templates, copy one, or make one for your data.
-
-    With --for the beginning of DATA is looked at: its format, what each column holds, which ones are labels, as far as
-    --from and --labels leave it open. The template has a reason for each choice, and what it costs, which is printed
-    too with -o. --try scores three templates by cross-validation.
-
-    \b
-    Example:
-      dcrfdsl new
-      dcrfdsl new linear_chain -o chunk.dcrf
-      dcrfdsl new --for train.txt -o first.dcrf
-    """
+    """List ready templates, copy one, or make one for your data."""
     if data is not None:
         if template is not None:
             refuse("idle-option", f"`--for` makes a template, and `{template}` is a ready one", "leave one out")
@@ -141,14 +130,7 @@ def fmt(
     features: Features = None,
     quiet: Quiet = False,
 ) -> None:
-    """Write templates in the canonical layout. Comments and meaning stay.
-
-    \b
-    Example:
-      dcrfdsl fmt chunk.dcrf
-      dcrfdsl fmt --check templates/*.dcrf
-      dcrfdsl fmt - < chunk.dcrf
-    """
+    """Write templates in the canonical layout. Comments and meaning stay."""
     from ..foundation import DcrfError, write_whole
     from ..syntax import format_template, parse
 
@@ -179,15 +161,7 @@ def fmt(
 
 
 def lsp() -> None:
-    """Serve an editor: problems as you type, completion, layout.
-
-    An editor starts it and talks by stdin and stdout; it is of no use by hand. It needs the package pygls: pip install
-    -e '.[lsp]'.
-
-    \b
-    Example:
-      dcrfdsl lsp
-    """
+    """Serve an editor: problems as you type, completion, layout."""
     if find_spec("pygls") is None:
         remedy = "install the extra `lsp`; in a clone of dcrfdsl: pip install -e '.[lsp]'"
         refuse("missing-package", "the language server needs the package `pygls`", remedy)

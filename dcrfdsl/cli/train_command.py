@@ -47,42 +47,7 @@ if TYPE_CHECKING:
 @with_options(TrainOptions)
 def train(options: TrainOptions) -> None:
     """Train a model on labelled data. The first Ctrl-C (or SIGTERM, SIGHUP) stops early and saves what there is, the
-    second stops at once.
-
-    \b
-    Example:
-      dcrfdsl train chunk.dcrf train.txt -o chunk.model --dev dev.txt
-      dcrfdsl train chunk.dcrf train.txt -o chunk.model --set "train.prior=gaussian(variance=1)"
-      dcrfdsl train chunk.dcrf train.txt -o chunk.model --dev dev.txt --curve curve.csv
-      dcrfdsl train chunk.dcrf train.txt -o chunk.model --dev dev.txt --tune --search random --trials 20 --jobs 2
-      dcrfdsl train chunk.dcrf train.txt -o chunk.model --resume
-      dcrfdsl train chunk.dcrf train.txt -o chunk.model --log log.jsonl
-      dcrfdsl train chunk.dcrf train.txt more.txt -o chunk.model --memory 2GB --cache parts
-      dcrfdsl train chunk.dcrf more.txt -o new.model --from chunk.model
-
-    --curve writes a row an iteration: stage, start, iteration, objective, gradient_norm, seconds, dev, gap, metric.
-    Empty are gradient_norm where there is no gradient, gap (of the duality) where no dual is solved, dev and its
-    metric without --dev. --json leaves such keys out. They are written as training goes on; those of the best
-    trial of --tune at the end.
-
-    --log writes how training goes, for programs: a line at the beginning with data, settings and versions, one for each
-    stage and iteration, and one at the end. With --resume they follow those that are there.
-
-    A template that learns no weights needs no DATA; --tune then finds its constants on --dev alone. --best and
-    --at-least make an operating point: the best precision, say, of all that have a recall of at least 0.99.
-
-    --tune searches every constant that the template declares as `let NAME = V tune RANGE`, RANGE being log(a, b),
-    linear(a, b) or among(V, ...). The model of the best trial is written; it was trained on DATA alone. A constant
-    given by --set is not searched.
-
-    While training goes on, a checkpoint lies beside the model as MODEL.checkpoint. If training was broken off, by
-    Ctrl-C or worse, the same command with --resume goes on from there and ends with the same model.
-
-    --unlabelled has sentences whose labels need not be there: the shares that `expect` statements name are then theirs.
-
-    --from takes over each weight with the same clique, feature and states as a weight of the template; others begin at
-    0. `prior = gaussian(mean = model)` keeps weights near them.
-    """
+    second stops at once."""
     refuse_unusable(options)
     try:
         _train(options)

@@ -45,21 +45,7 @@ def unroll(
     features: Features = None,
     quiet: Quiet = False,
 ) -> None:
-    """Draw the factor graph of a sentence.
-
-    A template learns its states and features from the data; a model has its own, and the data needs no labels.
-
-    uai writes the graph as a MARKOV file, the format of the UAI inference competitions, which other tools read: scopes,
-    and tables of potentials at the weights of the model; those of a template are 0. The variables of the first position
-    come first, in each position labels, latent variables and memories in the order of their declaration.
-
-    \b
-    Example:
-      dcrfdsl unroll chunk.dcrf train.txt --sentence 3 -o sentence.svg
-      dcrfdsl unroll chunk.dcrf train.txt --format text
-      dcrfdsl unroll chunk.model test.txt --format text
-      dcrfdsl unroll chunk.model test.txt --format uai -o sentence.uai
-    """
+    """Draw the factor graph of a sentence."""
     talk = Talk(quiet)
     output = None if is_stdout(output) else output
     command_files.refuse_clash([command_files.Output("-o", output)], (template, data, *(features or ())))

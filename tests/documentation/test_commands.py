@@ -16,7 +16,8 @@ from helpers import ROOT, example_modules
 
 from dcrfdsl import Checkpoint, fit, load_template, read_corpus
 from dcrfdsl.cli import COMMANDS, run
-from dcrfdsl.cli.command_reference import OPTION_EXAMPLES, described_command
+from dcrfdsl.cli.command_reference import described_command
+from dcrfdsl.cli.command_table import command_help
 from dcrfdsl.cli.schema_command import json_schema
 from dcrfdsl.optimizers.objective import Iteration
 
@@ -180,14 +181,13 @@ def test_a_command_says_what_it_does() -> None:
 def test_every_option_stands_in_an_example() -> None:
     """A pair `--flush`, `--no-flush` stands in two; of `--output`, `-o` one is enough."""
     for name, option in ((one, option) for one in COMMANDS for option in described_command(one).options):
-        assert option.examples, f"{option.names[0]} of {name} needs a line in option_examples.sh"
+        assert option.examples, f"{option.names[0]} of {name} needs a line in commands.md"
         for opposite in (each for each in option.names if each.startswith("--no-")):
             assert any(opposite in line.split() for line in option.examples), opposite
 
 
-def test_examples_are_of_commands() -> None:
-    lines = [line for line in OPTION_EXAMPLES if line and not line.startswith("#")]
-    assert all(any(line in described_command(name).more for name in COMMANDS) for line in lines)
+def test_pages_are_of_commands() -> None:
+    assert list(command_help()) == list(COMMANDS)
 
 
 def test_the_page_has_everything() -> None:
