@@ -16,14 +16,11 @@ import shlex
 from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
+from typing import Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
 
+from .. import semantics
 from .command_table import COMMANDS, CommandHelp, command_help
 from .options import command_parser, value_type
-
-if TYPE_CHECKING:
-    from ..semantics import ReferenceEntry
-
 
 KINDS = {int: "whole number", float: "number", str: "text", Path: "path", bool: "flag"}
 DEFAULT = re.compile(r"\s*\(default: ([^()]+)\)")
@@ -75,29 +72,25 @@ def described_command(name: str) -> DescribedCommand:
     )
 
 
-def command_entries() -> Iterator[ReferenceEntry]:
+def command_entries() -> Iterator[semantics.ReferenceEntry]:
     """An entry a command, whose settings are its options."""
-    from ..semantics import ReferenceEntry, SettingEntry
-
     for command in map(described_command, COMMANDS):
         settings = tuple(
-            SettingEntry(
+            semantics.SettingEntry(
                 ", ".join(option.names) + (f" {option.value}" if option.value else ""),
                 option.kind, option.default, "", "", option.meaning.rstrip("."),
             )
             for option in command.options
         )  # fmt: skip
         summary, *rest = command.paragraphs
-        yield ReferenceEntry(
+        yield semantics.ReferenceEntry(
             "command", command.name, command.usage, summary, "\n\n".join(rest), settings=settings,
             example="\n".join((*command.examples, *command.more)),
         )  # fmt: skip
 
 
-def option_entries(name: str) -> Iterator[ReferenceEntry]:
+def option_entries(name: str) -> Iterator[semantics.ReferenceEntry]:
     """The entries of an option, `--set` or `-o`: one for the commands where it does the same."""
-    from ..semantics import ReferenceEntry
-
     same: dict[tuple[str, ...], list[tuple[str, DescribedOption]]] = {}
     for command in map(described_command, COMMANDS):
         for option in command.options:
@@ -107,7 +100,7 @@ def option_entries(name: str) -> Iterator[ReferenceEntry]:
     for (names, value, kind, default, meaning), holders in same.items():
         facts = ", ".join(filter(None, [kind, default if default in ("", "required") else f"default {default}"]))
         commands = ", ".join(f"`{command}`" for command, _ in holders)
-        yield ReferenceEntry(
+        yield semantics.ReferenceEntry(
             "option", name, f"{names} {value}".rstrip(), meaning, f"Of {commands}: {facts}.",
             example="\n".join(option.examples[0] for _, option in holders if option.examples),
         )  # fmt: skip

@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+from .. import data as data_room, features as feature_room, model as model_room
 from ..foundation import json_text, printable
 from .command_files import load_model, read_features, read_gold
 from .console import Talk, refuse
 from .options import Argument, Draws, Features, Json, Level, Option, Quiet, TableFormat, Threads
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
     from rich.table import Table
     from rich.text import Text
 
-    from ..data import Corpus
-    from ..features import RegisteredFeature
     from ..foundation import TextTable
-    from ..model import Comparison, TrainedModel
     from .table_formats import Part
 
 ANY_DIFFERENCE = 0.05  # p-values below it are marked
@@ -43,7 +40,6 @@ def compare(
     quiet: Quiet = False,
 ) -> None:
     """Compare models on labelled data."""
-    from ..model import compare as compared
     from .table_formats import print_parts, refuse_idle
 
     refuse_idle(format, {"--json": as_json, "--differences": differences})
@@ -53,7 +49,9 @@ def compare(
         refuse("nothing-to-compare", message, "name another model")
     talk, registered = Talk(quiet), read_features(features)
     models, corpora = models_on(paths, data, registered, talk)
-    comparison = compared(models, corpora, level=level, draws=draws, seed=seed, confidence=confidence, threads=threads)
+    comparison = model_room.compare(
+        models, corpora, level=level, draws=draws, seed=seed, confidence=confidence, threads=threads
+    )
     if as_json:
         print(json_text(_as_json(comparison)))
         return
@@ -62,12 +60,12 @@ def compare(
 
 
 def models_on(
-    paths: Sequence[str], data: str, registered: Mapping[str, RegisteredFeature], talk: Talk
-) -> tuple[dict[str, TrainedModel], dict[str, Corpus]]:
+    paths: Sequence[str], data: str, registered: Mapping[str, feature_room.RegisteredFeature], talk: Talk
+) -> tuple[dict[str, model_room.TrainedModel], dict[str, data_room.Corpus]]:
     """Models by their names, and the data as each of them reads them."""
     models = {name: load_model(path, registered) for name, path in zip(_names(paths), paths, strict=True)}
-    corpora: dict[str, Corpus] = {}
-    by_statement: dict[str, Corpus] = {}
+    corpora: dict[str, data_room.Corpus] = {}
+    by_statement: dict[str, data_room.Corpus] = {}
     for name, model in models.items():
         key = repr((model.spec.data, model.labels))
         by_statement[key] = corpora[name] = by_statement.get(key) or read_gold(data, model.spec, talk)
@@ -81,7 +79,7 @@ def _names(paths: Sequence[str]) -> list[str]:
     return [f"{name} ({names[:n].count(name) + 1})" if name in names[:n] else name for n, name in enumerate(names)]
 
 
-def _as_json(comparison: Comparison) -> dict[str, object]:
+def _as_json(comparison: model_room.Comparison) -> dict[str, object]:
     return {
         "models": list(comparison.models),
         "labels": list(comparison.labels),
@@ -99,10 +97,8 @@ def _as_json(comparison: Comparison) -> dict[str, object]:
 # in words -------------------------------------------------------------------------------------------------------------
 
 
-def _parts(comparison: Comparison, level: float) -> Iterator[Part]:
-    from ..model import comparison_tables
-
-    yield from map(_table, comparison_tables(comparison))
+def _parts(comparison: model_room.Comparison, level: float) -> Iterator[Part]:
+    yield from map(_table, model_room.comparison_tables(comparison))
     size = f"{comparison.sentences:,} sentences, {comparison.tokens:,} tokens"
     yield (
         f"{size}; the models label {len(comparison.differing):,} sentences differently\n"
@@ -124,11 +120,9 @@ def _table(found: TextTable) -> Table:
     return table(columns, (map(shown, row) for row in found.rows))
 
 
-def _print_differences(comparison: Comparison, corpus: Corpus, most: int) -> None:
+def _print_differences(comparison: model_room.Comparison, corpus: data_room.Corpus, most: int) -> None:
     """The first sentences that two models label differently: words, gold labels, and those of each model."""
-    from ..data import InternedColumn
-
-    texts = {name: column for name, column in corpus.columns.items() if isinstance(column, InternedColumn)}
+    texts = {name: column for name, column in corpus.columns.items() if isinstance(column, data_room.InternedColumn)}
     word = next((column for name, column in texts.items() if name not in comparison.labels), None)
     for s in comparison.differing[:most]:
         print(f"\nsentence {s + 1}, {printable(corpus.file)}:{corpus.token_line[corpus.sentence_off[s]]}")

@@ -20,20 +20,15 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import click
 
+from .. import data as data_room, features as feature_room, model as models, optimizers, semantics, syntax, training
 from ..foundation import DcrfError, DcrfWarning, json_text, shell_word
 from .command_files import data_statement, load_model, read_features, read_gold, read_sample, resolved_template
 from .console import Talk, refuse
 from .options import Argument, Features, Json, Option, Quiet, SetPaths, StageName, with_options
-
-if TYPE_CHECKING:
-    from ..data import Corpus
-    from ..features import RegisteredFeature
-    from ..model import TrainedModel
-    from ..optimizers import Iteration
 
 TOKENS = 200_000  # of the data, beside the longest sentence and those with states that no earlier one has
 FEW = 300  # tokens of another training: with few weights, an optimizer may keep them in another way
@@ -94,7 +89,6 @@ def compile_kernels(options: CompileOptions) -> None:
 def _compile(options: CompileOptions) -> None:
     from .. import __version__
     from ..kernels.runtime import kernel_list, require_pack_folder, write_pack
-    from ..model import header_of
     from .report import bytes_text, duration
 
     if options.to is not None:
@@ -103,7 +97,7 @@ def _compile(options: CompileOptions) -> None:
     with warnings.catch_warnings(), TemporaryDirectory() as folder:
         warnings.simplefilter("ignore", DcrfWarning)  # of a few sentences
         path = Path(options.data or Path(folder, "made-up"))
-        if header_of(options.source) is None:
+        if models.header_of(options.source) is None:
             model, corpus = _trained(options, registered, path, talk)
         else:
             if options.set_ or options.stage:
@@ -127,25 +121,20 @@ def _compile(options: CompileOptions) -> None:
 
 
 def _trained(
-    options: CompileOptions, registered: Mapping[str, RegisteredFeature], path: Path, talk: Talk
-) -> tuple[TrainedModel, Corpus]:
+    options: CompileOptions, registered: Mapping[str, feature_room.RegisteredFeature], path: Path, talk: Talk
+) -> tuple[models.TrainedModel, data_room.Corpus]:
     """The model after a few iterations of each stage, and what it was trained on."""
-    from ..data import declared_states
-    from ..optimizers import keep_halves_from
-    from ..semantics import check_or_raise
-    from ..training import Observers, TrainingRequest, train_model
-
     resolved = resolved_template(options.source, options.set_, options.stage, options.data)
-    check_or_raise(resolved, stage=options.stage, registered=registered)
+    semantics.check_or_raise(resolved, stage=options.stage, registered=registered)
     spec = resolved.require()
     labels = [label.name for label in spec.labels]
     if options.data is None:
-        corpus = made_up(spec, declared_states(spec, resolved.directories), path)
+        corpus = made_up(spec, data_room.declared_states(spec, resolved.directories), path)
     else:
         corpus = _sample(read_gold(options.data, spec, talk, trains=True), labels, TOKENS)
     count = 0
 
-    def heed(step: Iteration) -> None:
+    def heed(step: optimizers.Iteration) -> None:
         nonlocal count
         count += 1
 
@@ -153,47 +142,44 @@ def _trained(
         nonlocal count
         count = 0
 
-    observers = Observers(heed, lambda: count >= ITERATIONS, begin)
-    request = TrainingRequest(options.stage, registered=registered, observers=observers)
-    usual = keep_halves_from(sys.maxsize)
+    observers = training.Observers(heed, lambda: count >= ITERATIONS, begin)
+    request = training.TrainingRequest(options.stage, registered=registered, observers=observers)
+    usual = optimizers.keep_halves_from(sys.maxsize)
     try:
-        check_or_raise(resolved, stage=options.stage, registered=registered, corpus=corpus)
-        train_model(resolved, _sample(corpus, labels, FEW), request)
-        keep_halves_from(0)
-        return train_model(resolved, corpus, request), corpus
+        semantics.check_or_raise(resolved, stage=options.stage, registered=registered, corpus=corpus)
+        training.train_model(resolved, _sample(corpus, labels, FEW), request)
+        optimizers.keep_halves_from(0)
+        return training.train_model(resolved, corpus, request), corpus
     except DcrfError as error:
         if options.data is None:
             message = f"no data are given, and made-up ones do not fit: {error.diagnostics[0].message}"
             refuse("no-data", message, GIVE_DATA)
         raise
     finally:
-        keep_halves_from(usual)
+        optimizers.keep_halves_from(usual)
 
 
-def _sample(corpus: Corpus, labels: Iterable[str], tokens: int) -> Corpus:
+def _sample(corpus: data_room.Corpus, labels: Iterable[str], tokens: int) -> data_room.Corpus:
     """The first `tokens` and the sentences with a state that no earlier one has; of many tokens the longest one too."""
     import numpy as np
-
-    from ..data import InternedColumn
 
     chosen = {0, *np.flatnonzero(corpus.sentence_off[1:] <= tokens).tolist()}
     if tokens == TOKENS:  # whether there are long ones decides on how short ones are labelled
         chosen.add(int(np.argmax(corpus.lengths())))
     for column in (corpus.columns.get(label) for label in labels):
-        if isinstance(column, InternedColumn):
+        if isinstance(column, data_room.InternedColumn):
             chosen |= {corpus.sentence_of(token) for token in np.unique(column.codes, return_index=True)[1].tolist()}
     return corpus if len(chosen) == corpus.num_sentences else corpus.take(sorted(chosen))
 
 
-def _used(model: TrainedModel, corpus: Corpus, path: Path) -> Iterator[str]:
+def _used(model: models.TrainedModel, corpus: data_room.Corpus, path: Path) -> Iterator[str]:
     """Does with a model what commands do; says what it refuses."""
-    from ..data import TaggedOutput, encode_known_labels
     from .tag_command import answered_by_threads
     from .tagging import TagOptions
 
     def tag() -> None:
         """Tags the first part of the file."""
-        tagged = TaggedOutput(data_statement(model.spec))
+        tagged = data_room.TaggedOutput(data_statement(model.spec))
         for chunk, answer in answered_by_threads(model, TagOptions(model="", files=[str(path)])):
             tagged.write(chunk, {**answer.columns, **answer.numbers}, answer.remarks)
             break
@@ -206,7 +192,9 @@ def _used(model: TrainedModel, corpus: Corpus, path: Path) -> Iterator[str]:
         "columns of labels": tag if path.exists() else str,
         "probabilities": lambda: (model.marginals(corpus), model.calibration.confidences(few), model.marginals(few)),
         "several labellings": lambda: model.nbest(few, 3),
-        "given labels": lambda: model.predict(model.prepare(few, encode_known_labels(model.spec, model.states, few))),
+        "given labels": lambda: model.predict(
+            model.prepare(few, data_room.encode_known_labels(model.spec, model.states, few))
+        ),
         "scores": lambda: model.evaluate(few),
         "sums beyond the range of numbers": lambda: (steep.predict(few), steep.marginals(few)),
     }
@@ -220,11 +208,6 @@ def _used(model: TrainedModel, corpus: Corpus, path: Path) -> Iterator[str]:
 # sentences that fit a template: their values mean nothing, and cover what data are made of ----------------------------
 
 
-if TYPE_CHECKING:
-    from ..data import Corpus
-    from ..semantics import ModelSpec
-    from ..syntax import Column, Label
-
 LENGTHS = (*(1 + n % 40 for n in range(99)), 700)  # of the sentences, in tokens: enough for batches, and a long one
 WORDS = 3_000  # different values of a column of texts
 
@@ -233,13 +216,11 @@ GIVE_DATA = "give some: `dcrfdsl compile TEMPLATE DATA`"
 States = Mapping[str, Sequence[str] | None]
 
 
-def made_up(spec: ModelSpec, states: States, path: Path) -> Corpus:
+def made_up(spec: semantics.ModelSpec, states: States, path: Path) -> data_room.Corpus:
     """The sentences. They are written to a file and read from it, where their format can be written.
 
     states: of the variables. Raises DcrfError if those of a label are unknown.
     """
-    from ..data import Export, corpus_from_rows, data_format, read_corpus
-
     data, chance = data_statement(spec), random.Random(0)
     labels = {label.name: label for label in spec.labels}
     if unknown := [name for name in labels if not states.get(name)]:
@@ -254,16 +235,16 @@ def made_up(spec: ModelSpec, states: States, path: Path) -> Corpus:
         }
         for length in LENGTHS
     ]
-    corpus, emitter = corpus_from_rows(rows, data), data_format(data.format).emitter
+    corpus, emitter = data_room.corpus_from_rows(rows, data), data_room.data_format(data.format).emitter
     with suppress(DcrfError):  # what the format cannot hold
         if emitter is not None:
-            written = emitter(Export(data, {one.name: one.type for one in data.columns}))
+            written = emitter(data_room.Export(data, {one.name: one.type for one in data.columns}))
             path.write_bytes(written.write(corpus) + written.close())
-            corpus = read_corpus(str(path), data, required=list(labels))
+            corpus = data_room.read_corpus(str(path), data, required=list(labels))
     return corpus
 
 
-def _labels(label: Label, states: States, chance: random.Random, length: int) -> list[str]:
+def _labels(label: syntax.Label, states: States, chance: random.Random, length: int) -> list[str]:
     """The states of a sentence, some of them missing where they may be."""
     every = states[label.name] or ()
     marks = {state[:2].rstrip("-") for state in every}
@@ -275,7 +256,7 @@ def _labels(label: Label, states: States, chance: random.Random, length: int) ->
     return [chance.choice(hidden if hidden and chance.random() < 0.1 else possible) for _ in range(length)]
 
 
-def _value(column: Column, states: States, chance: random.Random, length: int) -> Any:
+def _value(column: syntax.Column, states: States, chance: random.Random, length: int) -> Any:
     """A value of a column that is no label."""
 
     def text() -> str:

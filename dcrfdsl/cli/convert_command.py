@@ -12,19 +12,15 @@ import sys
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import click
 
-from ..foundation import DcrfError, did_you_mean, shell_word, spelling_remedy
+from .. import convert as convert_room, crfsuite, data as data_room, semantics, syntax
+from ..foundation import DcrfError, did_you_mean, shell_word, spelling_remedy, write_whole
 from .command_files import STDIN, Output, read_text, refuse_clash
 from .console import INPUT_ERROR, Talk, print_diagnostics, refuse
 from .options import Argument, Option, Quiet, is_stdout
-
-if TYPE_CHECKING:
-    from ..data import Chunk, Emitter
-    from ..syntax import Column, DataSpec
-
 
 MOST_COUNTED = 1 << 20  # bytes of a data file in which its first line must end
 
@@ -77,18 +73,16 @@ def convert(
             refuse("bad-argument", "a model is not written to stdout", "give the name of a file after `-o`")
         convert_model(source, output, Talk(quiet))
         return
-    from ..convert import convert_template
-
     names = None if columns is None else [name.strip() for name in columns.split(",")]
     counted = None if data is None else _columns_of(data)
     name = "<stdin>" if source == STDIN else source
-    made = convert_template(read_text(source), name=name, tool=tool, columns=names, label=label, data_columns=counted)
+    made = convert_room.convert_template(
+        read_text(source), name=name, tool=tool, columns=names, label=label, data_columns=counted
+    )
     if output is None:
         print(made.template, end="")
     else:
         refuse_existing(output)
-        from ..foundation import write_whole
-
         write_whole(output, (made.template.encode(),))
     print_diagnostics(item for item in made.remarks if item.severity == "error" or not quiet)
     if output is not None:
@@ -112,11 +106,9 @@ def _refuse_idle(options: Mapping[str, str | None], purpose: str, remedy: str) -
 
 def _columns_of(path: str) -> int:
     """The number of columns of a data file; of labels, where `----` stands behind them."""
-    from ..convert import columns_of_data
-
     with open(path, "rb") as file:
         text = file.read(MOST_COUNTED).decode("utf-8-sig", errors="replace")
-    return columns_of_data(text, path)
+    return convert_room.columns_of_data(text, path)
 
 
 # data ----------------------------------------------------------------------------------------------------------------
@@ -161,8 +153,6 @@ def convert_data(
     else:
         refuse_clash([Output("-o", output)], (data, template))
         refuse_existing(output)
-        from ..foundation import write_whole
-
         write_whole(output, conversion.parts())
         sizes = _counted(conversion.sentences, "sentence"), _counted(conversion.tokens, "token")
         talk(f"{output} written: {', '.join(sizes)}")
@@ -174,11 +164,8 @@ def _counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
-def _source(path: str, source: str | None, template: str | None) -> tuple[DataSpec, Collection[str]]:
+def _source(path: str, source: str | None, template: str | None) -> tuple[syntax.DataSpec, Collection[str]]:
     """How the file is read, and which of its columns mark segments."""
-    from ..data import discovered, format_of_suffix
-    from ..syntax import DataSpec, Scheme
-
     if source is not None and template is not None:
         refuse("bad-argument", "`--from` and `--template` both say how the data are read", "leave out one")
     if template is not None:
@@ -188,29 +175,29 @@ def _source(path: str, source: str | None, template: str | None) -> tuple[DataSp
         if spec.data is None:
             message = f"`{template}` has no `data` statement, so that it tells no format"
             refuse("no-data", message, "name it: --from FORMAT")
-        marked = [label.name for label in spec.labels if isinstance(label.domain, Scheme)]
+        marked = [label.name for label in spec.labels if isinstance(label.domain, syntax.Scheme)]
         return spec.data, {*marked, *(column.name for column in spec.data.columns if column.source == "spans")}
     if source is not None:
         data = said_format(source, "--from")
-    elif (name := format_of_suffix(Path(path).suffix.lower())) is not None:
-        data = DataSpec(format=name, columns=())
+    elif (name := data_room.format_of_suffix(Path(path).suffix.lower())) is not None:
+        data = syntax.DataSpec(format=name, columns=())
     else:
         remedy = "say it: --from 'conll(word, pos)', --from csv, or --template FILE"
         refuse("unknown-format", f"the name of `{path}` does not tell its format", remedy)
-    data = data if data.columns else discovered(path, data)
+    data = data if data.columns else data_room.discovered(path, data)
     return data, [column.name for column in data.columns if column.source == "spans"]
 
 
-def _marked_anew(scheme: str | None, read: DataSpec, segments: Collection[str]) -> dict[str, str]:
+def _marked_anew(scheme: str | None, read: syntax.DataSpec, segments: Collection[str]) -> dict[str, str]:
     """The new scheme of each column whose segments are marked anew."""
-    from ..semantics import SCHEMES
-
     if scheme is None:
         return {}
     column, named, name = scheme.rpartition("=")
-    if name not in SCHEMES:
-        remedy = spelling_remedy(SCHEMES.suggest(name), f"known: {', '.join(f'`{one}`' for one in SCHEMES)}")
-        refuse("bad-argument", f"`{name}` is no {SCHEMES.kind}", remedy)
+    if name not in semantics.SCHEMES:
+        remedy = spelling_remedy(
+            semantics.SCHEMES.suggest(name), f"known: {', '.join(f'`{one}`' for one in semantics.SCHEMES)}"
+        )
+        refuse("bad-argument", f"`{name}` is no {semantics.SCHEMES.kind}", remedy)
     columns = [one.name for one in read.columns]
     if named and column not in columns:
         remedy = spelling_remedy(did_you_mean(column, columns), f"the columns are {', '.join(columns)}")
@@ -218,19 +205,16 @@ def _marked_anew(scheme: str | None, read: DataSpec, segments: Collection[str]) 
     return dict.fromkeys([column] if named else [one for one in columns if one in segments] or columns[-1:], name)
 
 
-def said_format(text: str, option: str) -> DataSpec:
+def said_format(text: str, option: str) -> syntax.DataSpec:
     """The format that is named after an option, with its columns and options, if any."""
-    from ..data import format_of_suffix, written_formats
-    from ..semantics import FORMATS, load_text
-
-    resolved = load_text(f"data {text}\n", option)
+    resolved = semantics.load_text(f"data {text}\n", option)
     errors = [problem for problem in resolved.diagnostics if problem.severity == "error"]
     if errors or resolved.spec.data is None:
         raise DcrfError(errors) if errors else AssertionError(text)
     data, reads = resolved.spec.data, option == "--from"
-    known = list(FORMATS) if reads else written_formats()
+    known = list(semantics.FORMATS) if reads else data_room.written_formats()
     if data.format not in known:
-        guess = FORMATS.suggest(data.format) or format_of_suffix(f".{data.format}")
+        guess = semantics.FORMATS.suggest(data.format) or data_room.format_of_suffix(f".{data.format}")
         remedy = f"did you mean `{guess}`?" if guess in known else f"known formats: {', '.join(known)}"
         refuse("unknown-format", f"`{data.format}` is no {'data' if reads else 'output'} format", remedy)
     return data
@@ -240,32 +224,28 @@ class _Conversion:
     """One file on its way; counts what is written and what is left out."""
 
     def __init__(
-        self, path: str, read: DataSpec, target: DataSpec, segments: Collection[str], schemes: Mapping[str, str],
-        talk: Talk,
+        self, path: str, read: syntax.DataSpec, target: syntax.DataSpec, segments: Collection[str],
+        schemes: Mapping[str, str], talk: Talk,
     ):  # fmt: skip
-        from ..data import LeftOut
-
         self._path, self._read, self._target, self._segments, self._talk = path, read, target, segments, talk
         self._schemes = schemes
-        self._left = LeftOut()
-        self._emitter: Emitter | None = None
+        self._left = data_room.LeftOut()
+        self._emitter: data_room.Emitter | None = None
         self._kept: Sequence[str] = ()
         self._changed: dict[str, int] = {}
         self.sentences = self.tokens = 0
 
     def parts(self) -> Iterator[bytes]:
         """The bytes of the output, chunk after chunk."""
-        from ..data import remarked, stream_corpus
-
-        waiting: list[Chunk] = []  # before the first token
+        waiting: list[data_room.Chunk] = []  # before the first token
         labels = frozenset(self._segments) if self._read.format == "spans" else frozenset()
-        for chunk in stream_corpus(
+        for chunk in data_room.stream_corpus(
             self._path, self._read, tokens_per_chunk=_TOKENS_AT_ONCE, optional=labels, flush=False
         ):
             for warning in chunk.corpus.warnings:
                 self._talk(f"warning: {warning}")
             for column, scheme in self._schemes.items() if chunk.corpus.num_tokens else ():
-                chunk = replace(chunk, corpus=remarked(chunk.corpus, column, scheme))
+                chunk = replace(chunk, corpus=data_room.remarked(chunk.corpus, column, scheme))
             if self._emitter is None and chunk.corpus.num_tokens:
                 self._emitter = self._begun(chunk)
             waiting.append(chunk)
@@ -285,13 +265,11 @@ class _Conversion:
             yield self._emitter.write(waiting[-1].corpus)
         yield self._emitter.close()
 
-    def _begun(self, chunk: Chunk) -> Emitter:
-        from ..data import Export, check_places, data_format
-
+    def _begun(self, chunk: data_room.Chunk) -> data_room.Emitter:
         there = [column for column in self._read.columns if column.name in chunk.corpus.columns]
         types = {column.name: column.type for column in there}
         if self._target.columns:
-            columns: Sequence[Column] = self._target.columns
+            columns: Sequence[syntax.Column] = self._target.columns
             unknown = next((column.name for column in columns if column.name not in types), None)
             if unknown is not None:
                 remedy = spelling_remedy(did_you_mean(unknown, types), f"its columns are {', '.join(types)}")
@@ -299,21 +277,19 @@ class _Conversion:
             kept = {column.name for column in columns}
             places = tuple(column.name for column in there if column.name not in kept)
         else:
-            columns, places = data_format(self._target.format).placed(there, self._segments)
+            columns, places = data_room.data_format(self._target.format).placed(there, self._segments)
         self._kept = [column.name for column in columns]
         self._left.names.update(dict.fromkeys(places))
         data = self._target.model_copy(update={"columns": tuple(columns)})
-        check_places(data, self._read)
-        export = Export(data, types)
+        data_room.check_places(data, self._read)
+        export = data_room.Export(data, types)
         self._changed = export.notes
-        emitter = data_format(self._target.format).emitter
+        emitter = data_room.data_format(self._target.format).emitter
         assert emitter is not None  # as `_statement` has checked
         return emitter(export)
 
-    def _look(self, chunk: Chunk) -> None:
-        from ..data import data_format
-
-        if (look := data_format(chunk.data.format).look) is not None:
+    def _look(self, chunk: data_room.Chunk) -> None:
+        if (look := data_room.data_format(chunk.data.format).look) is not None:
             look(self._left, chunk, self._kept)
 
     def notes(self) -> Iterator[str]:
@@ -347,14 +323,13 @@ def convert_model(path: str, output: Path | None, talk: Talk) -> None:
 
     DcrfError if it is no such model, a damaged one, or cannot be written.
     """
-    from ..crfsuite import native_model, read_crfsuite_file
     from . import report
 
     target = Path(path).with_suffix(".model") if output is None else output
     refuse_clash([Output("-o", target)], (path,))
     refuse_existing(target)
-    read = read_crfsuite_file(path)
-    model = native_model(read, path)
+    read = crfsuite.read_crfsuite_file(path)
+    model = crfsuite.native_model(read, path)
     model.save(target)
     talk(f"{len(read.labels):,} labels, {len(read.attributes):,} attributes, {model.num_weights:,} weights")
     if left_out := sum(isinstance(name, bytes) for name in read.attributes):

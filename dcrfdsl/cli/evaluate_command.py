@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
+from .. import criteria, data as data_room, inference, metrics, model as models
 from ..foundation import dataclass, json_text, render
 from .command_files import data_files, load_model, prefetched, read_features, stream_gold
 from .console import Talk, check_decode
@@ -13,13 +15,6 @@ from .inference_notes import bound_note, compared_note, pruning_notes
 from .options import Argument, Decode, Features, Json, Option, Quiet, Rounds, TableOptions, Threads, with_options
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from ..criteria import ExpectedShare
-    from ..data import Corpus
-    from ..inference import RunStatus
-    from ..metrics import Evaluation, LabelTables, RiskCoverage
-    from ..model import TrainedModel
     from .table_formats import Part
 
 TABLES = ("by_state", "by_type", "confusion")  # metrics that are shown as tables of their own
@@ -97,27 +92,25 @@ class _Details:
     trained: metrics of its template that are tables are shown for their labels.
     """
 
-    def __init__(self, options: EvalOptions, trained: TrainedModel) -> None:
+    def __init__(self, options: EvalOptions, trained: models.TrainedModel) -> None:
         from .label_report import Mistakes
 
         self._options, self._trained, self._metrics = options, trained, trained.spec.evaluate
-        self._curves: dict[str, RiskCoverage] = {}
+        self._curves: dict[str, metrics.RiskCoverage] = {}
         self._mistakes = Mistakes(options.errors)
-        self._tables: dict[str, LabelTables] = {}
+        self._tables: dict[str, metrics.LabelTables] = {}
         self._wants_tables = options.by_label or options.confusion
         self.are_wanted = self._wants_tables or options.errors > 0 or options.confidence
         self.are_wanted |= any(call.name in TABLES for call in self._metrics)
 
-    def add(self, evaluation: Evaluation, corpus: Corpus) -> None:
-        from ..metrics import label_tables
-
+    def add(self, evaluation: metrics.Evaluation, corpus: data_room.Corpus) -> None:
         if self._options.errors:
             self._mistakes.add(evaluation, corpus)
         if self._options.confidence:
             decode, threads = self._options.decode, self._options.threads
             for name, one in self._trained.decisions.risk_coverage(corpus, decode=decode, threads=threads).items():
                 self._curves[name] = self._curves[name] + one if name in self._curves else one
-        for label, tables in label_tables(evaluation, self._metrics).items():
+        for label, tables in metrics.label_tables(evaluation, self._metrics).items():
             self._tables[label] = self._tables[label] + tables if label in self._tables else tables
 
     def as_json(self) -> dict[str, Any]:
@@ -158,29 +151,27 @@ class _Details:
 class _Outcome:
     """How inference ended on the parts of the data so far, and what came of the shares that the template expects."""
 
-    def __init__(self, trained: TrainedModel, threads: int | None) -> None:
-        from ..inference import RunStatus
-
+    def __init__(self, trained: models.TrainedModel, threads: int | None) -> None:
         self._shares_of = partial(trained.scores.expected_shares, threads=threads)
-        self._shares: list[Sequence[ExpectedShare]] = []
-        self.status, self.without, self.places = RunStatus(), 0, list[str]()  # places of the first sentences without
+        self._shares: list[Sequence[criteria.ExpectedShare]] = []
+        self.status, self.without, self.places = (
+            inference.RunStatus(),
+            0,
+            list[str](),
+        )  # places of the first sentences without
 
-    def add(self, status: RunStatus, corpus: Corpus) -> None:
-        from ..inference import MOST_PLACES
-
+    def add(self, status: inference.RunStatus, corpus: data_room.Corpus) -> None:
         impossible = status.impossible
         self._shares.append(self._shares_of(corpus))
         self.status += replace(status, impossible=())
         self.without += len(impossible)
-        for s in impossible[: MOST_PLACES - len(self.places)]:
+        for s in impossible[: inference.MOST_PLACES - len(self.places)]:
             self.places.append(f"{corpus.file}:{corpus.token_line[corpus.sentence_off[s]]}")
 
     def warn(self, talk: Talk) -> None:
-        from ..inference import contradiction_message
-
         status, report = self.status, self.status.pruning
         if self.without:
-            talk(f"warning: {contradiction_message(self.places, count=self.without)}; nothing is right there")
+            talk(f"warning: {inference.contradiction_message(self.places, count=self.without)}; nothing is right there")
         for line in pruning_notes(report, status.graphs):
             talk(line)
         if status.unproven:

@@ -7,17 +7,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING
 
+from .. import inference, model as models, semantics
 from ..foundation import figure
 from .console import Talk
 
-if TYPE_CHECKING:
-    from ..inference import PruningReport, RunStatus
-    from ..model import Threshold, TrainedModel
 
-
-def bound_note(status: RunStatus) -> str:
+def bound_note(status: inference.RunStatus) -> str:
     """On how many sentences the labels are proven to be the best, and the mean gap on the others."""
     if status.certified == status.bounded:
         return f"note: the labels of all {status.bounded:,} sentences are proven to be the best"
@@ -41,7 +37,7 @@ NO_BOUND = 0.9  # of a sentence's probability: a bound that leaves open whether 
 LESS_PRUNING = "a lower `threshold` or a larger `keep` of `infer pruned` prunes less"
 
 
-def pruning_notes(report: PruningReport, sentences: int) -> Iterator[str]:
+def pruning_notes(report: inference.PruningReport, sentences: int) -> Iterator[str]:
     """The notes and warnings on a pruned run, a line each; none if it was not pruned.   sentences: in all."""
     if not report.positions:
         return
@@ -67,19 +63,15 @@ def decode_words(rule: str, criterion: str) -> str:
     return f"`{rule}`, which `{criterion}` trains for; a `decode` statement says otherwise"
 
 
-def earlier_notes(model: TrainedModel, stage: str | None) -> list[str]:
+def earlier_notes(model: models.TrainedModel, stage: str | None) -> list[str]:
     """The notes of the record on the stages before the last one.   stage: the last one, as it was asked for."""
-    from ..semantics import stage_chain
-
-    count = len(stage_chain(model.spec, stage)) - 1
+    count = len(semantics.stage_chain(model.spec, stage)) - 1
     return [note for record in model.record.before[-count:] for note in record["notes"]] if count else []
 
 
-def training_notes(model: TrainedModel) -> Iterator[str]:
+def training_notes(model: models.TrainedModel) -> Iterator[str]:
     """Notes on a trained model beyond its scores."""
-    from ..semantics import decode_rule, once_words
-
-    rule = decode_rule(model.spec, model.record.stage or None)
+    rule = semantics.decode_rule(model.spec, model.record.stage or None)
     if rule.trained is not None and rule.name == model.decode:
         yield f"note: labels are decoded by {decode_words(rule.name, rule.trained)}, or `--decode` of `tag` and `eval`"
     elif rule.trained is not None:
@@ -93,7 +85,7 @@ def training_notes(model: TrainedModel) -> Iterator[str]:
             "`voters = N` keeps the N that lasted longest"
         )
     if model.keeps_once_by_search:
-        yield f"note: `once {model.spec.onces[0].label}` is {once_words(model.spec, model.states)}"
+        yield f"note: `once {model.spec.onces[0].label}` is {semantics.once_words(model.spec, model.states)}"
     fit = model.record.calibration
     if fit is not None:
         yield (
@@ -104,7 +96,7 @@ def training_notes(model: TrainedModel) -> Iterator[str]:
         yield "note: costs bias probabilities on purpose, and `dcrfdsl calibrate` fits them to held-out data"
 
 
-def threshold_lines(thresholds: Iterable[Threshold]) -> Iterator[str]:
+def threshold_lines(thresholds: Iterable[models.Threshold]) -> Iterator[str]:
     """What sets hold, and which predictions are taken unseen."""
     for one in thresholds:
         name = f"{one.label}.{one.type}" if one.type else one.label or "labels"

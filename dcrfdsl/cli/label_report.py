@@ -9,27 +9,23 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from rich.table import Table
 from rich.text import Text
 
+from .. import data, metrics
 from ..data import runs_of
 from ..foundation import dataclass, printable
 from .report import NUMBER, TEXT, WHOLE, cell, table, terminal
 from .table_formats import Part
-
-if TYPE_CHECKING:
-    from ..data import Corpus
-    from ..metrics import ClassScores, Confusion, Evaluation, LabelTables, ScoreRow
-
 
 NO_LABEL = "_"  # as `tag` writes it
 MOST_STATES = 40  # of a matrix that a person can read
 MOST_MISTAKES = 20  # lines of the list that stands in for a larger one
 
 
-def tables_json(tables: Mapping[str, LabelTables]) -> dict[str, Any]:
+def tables_json(tables: Mapping[str, metrics.LabelTables]) -> dict[str, Any]:
     return {
         label: {
             "by_state": _scores_json(one.by_state),
@@ -44,27 +40,27 @@ def tables_json(tables: Mapping[str, LabelTables]) -> dict[str, Any]:
     }
 
 
-def _scores_json(scores: ClassScores) -> dict[str, Any]:
+def _scores_json(scores: metrics.ClassScores) -> dict[str, Any]:
     return {
         "classes": {name: row._asdict() for name, row in scores.rows.items()},
         **{name: row._asdict() for name, row in scores.averages.items()},
     }
 
 
-def state_parts(tables: Mapping[str, LabelTables]) -> Iterator[Part]:
+def state_parts(tables: Mapping[str, metrics.LabelTables]) -> Iterator[Part]:
     """A table of scores for the states of each label."""
     for label, one in tables.items():
         yield _scores_table(f"by_state({label})", one.by_state)
 
 
-def type_parts(tables: Mapping[str, LabelTables]) -> Iterator[Part]:
+def type_parts(tables: Mapping[str, metrics.LabelTables]) -> Iterator[Part]:
     """The same for the types of its segments."""
     for label, one in tables.items():
         if one.by_type is not None:
             yield _scores_table(f"by_type({label})", one.by_type)
 
 
-def _scores_table(heading: str, scores: ClassScores) -> Table:
+def _scores_table(heading: str, scores: metrics.ClassScores) -> Table:
     rows = ([name, *_shown(row)] for name, row in scores.rows.items())
     made = table([(TEXT, [heading]), (NUMBER, ["precision", "recall", "f1", "support"])], rows)
     made.add_row()
@@ -73,11 +69,11 @@ def _scores_table(heading: str, scores: ClassScores) -> Table:
     return made
 
 
-def _shown(row: ScoreRow) -> list[str]:
+def _shown(row: metrics.ScoreRow) -> list[str]:
     return [*(f"{100 * share:.2f}" for share in row[:3]), f"{row.support:,}"]
 
 
-def confusion_parts(tables: Mapping[str, LabelTables]) -> Iterator[Part]:
+def confusion_parts(tables: Mapping[str, metrics.LabelTables]) -> Iterator[Part]:
     """The confusion matrix of each label, or its commonest mistakes if it has many states."""
     for label, one in tables.items():
         drawn = _matrix(label, one.confusion)
@@ -86,7 +82,7 @@ def confusion_parts(tables: Mapping[str, LabelTables]) -> Iterator[Part]:
             yield f"… and {left_out:,} other confusions"
 
 
-def _matrix(label: str, confusion: Confusion) -> Table | None:
+def _matrix(label: str, confusion: metrics.Confusion) -> Table | None:
     """A row for each gold state; None if it is larger than the screen."""
     states = confusion.states
     rows = confusion.matrix.tolist()
@@ -111,7 +107,7 @@ def _count(count: int, *, is_right: bool) -> Text:
     return Text(f"{count:,}" if count else ".", style="green" if is_right else "red" if count else "dim")
 
 
-def _mistakes(label: str, confusion: Confusion) -> Table:
+def _mistakes(label: str, confusion: metrics.Confusion) -> Table:
     """The commonest mistakes, with their share of the tokens of the gold state."""
     of_state: dict[str, int] = {name: row.support for name, row in confusion.scores.rows.items()}
     rows = (
@@ -161,16 +157,14 @@ class Mistakes:
     _before: int = 0  # sentences of earlier parts
     _kept: list[_Sentence] = field(default_factory=list)
 
-    def add(self, evaluation: Evaluation, corpus: Corpus) -> None:
+    def add(self, evaluation: metrics.Evaluation, corpus: data.Corpus) -> None:
         """Those of a part of the data."""
         import numpy as np
-
-        from ..data import word_column
 
         wrong = {y: evaluation.scored(y) & ~evaluation.right(y) for y in evaluation.gold}
         tokens = np.flatnonzero(np.logical_or.reduce(list(wrong.values())))
         sentences = np.unique(np.searchsorted(corpus.sentence_off, tokens, side="right") - 1).tolist()
-        words = word_column(corpus, evaluation.gold)
+        words = data.word_column(corpus, evaluation.gold)
         for s in sentences[: self.most - len(self._kept)]:
             first, last = int(corpus.sentence_off[s]), int(corpus.sentence_off[s + 1])
             mistakes = [
@@ -209,6 +203,6 @@ class Mistakes:
         return f", of which the first {len(self._kept):,} are shown" if self.found > len(self._kept) else ""
 
 
-def _state(evaluation: Evaluation, label: str, token: int) -> str:
+def _state(evaluation: metrics.Evaluation, label: str, token: int) -> str:
     code = int(evaluation.predicted[label][token])
     return evaluation.states[label][code] if code >= 0 else NO_LABEL

@@ -9,16 +9,14 @@ import os
 import re
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
+from .. import model as model_room, semantics
 from ..foundation import data_error, json_text
 from .command_files import Output, load_model, read_features, refuse_clash, refuse_sentence
 from .console import Talk, refuse
 from .inference_notes import threshold_lines, training_notes
 from .options import Argument, Draws, Features, Json, Level, Option, Quiet, Threads
-
-if TYPE_CHECKING:
-    from ..model import TrainedModel
 
 
 def show(
@@ -44,9 +42,7 @@ def show(
         refuse("idle-option", f"`{asked[0]}` has no place for `{asked[1]}`", "leave out one of them")
     trained = load_model(model, read_features(features))
     if template:
-        from ..semantics import to_text
-
-        print(to_text(trained.spec), end="")
+        print(semantics.to_text(trained.spec), end="")
         return
     if path or templates:
         (_path if path else _templates)(trained, as_json)
@@ -64,14 +60,12 @@ def show(
     if trained.num_weights:
         print_table(weights_table(rows))
         return
-    from ..semantics import to_text
-
-    print(to_text(trained.spec))
+    print(semantics.to_text(trained.spec))
     for name in trained.labels:
         print(f"# states of `{name}`: {', '.join(trained.states[name])}")
 
 
-def _templates(trained: TrainedModel, as_json: bool) -> None:
+def _templates(trained: model_room.TrainedModel, as_json: bool) -> None:
     """Prints a line for each feature template, with its number of weights and of those that are not 0."""
     from .report import print_table, templates_table
 
@@ -83,7 +77,7 @@ def _templates(trained: TrainedModel, as_json: bool) -> None:
         print(json_text(row._asdict()))
 
 
-def _path(trained: TrainedModel, as_json: bool) -> None:
+def _path(trained: model_room.TrainedModel, as_json: bool) -> None:
     """Prints each round of boosting: the bound on the risk, the risk after the round, and the weight that it moved."""
     from .report import path_table, print_table
 
@@ -100,7 +94,7 @@ def _path(trained: TrainedModel, as_json: bool) -> None:
         print(json_text(row))
 
 
-def _describe(trained: TrainedModel, talk: Talk) -> None:
+def _describe(trained: model_room.TrainedModel, talk: Talk) -> None:
     """Says in a few lines on stderr how the model was trained."""
     for line in trained.spec.doc:
         talk(line)
@@ -145,7 +139,6 @@ def report(
     quiet: Quiet = False,
 ) -> None:
     """Report on a model as a page: scores, errors, weights, graphs."""
-    from ..model import compare
     from .compare_command import models_on
     from .report import bytes_text
 
@@ -161,7 +154,9 @@ def report(
     for number in sentence or ():
         if number > corpus.num_sentences:
             refuse_sentence(data, corpus.num_sentences, number)
-    found = compare(models, corpora, level=level, draws=draws, seed=seed, threads=threads) if beside else None
+    found = (
+        model_room.compare(models, corpora, level=level, draws=draws, seed=seed, threads=threads) if beside else None
+    )
     pages = trained.report(
         corpus, output, title=f"{Path(model).name} on {Path(data).name}", errors=errors, explained=explained,
         sentences=[n - 1 for n in sentence or ()],

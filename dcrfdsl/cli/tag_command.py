@@ -8,25 +8,22 @@ from __future__ import annotations
 import itertools
 import sys
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from click import BadParameter
 
+from .. import data as data_room, inference, model as models, semantics, syntax
+from ..foundation import ensure_writable, processes, write_whole
 from .command_files import STDIN, Output, data_statement, load_model, prefetched, read_features, refuse_clash
 from .console import Talk, check_decode, refuse
 from .options import is_stdout, with_options
 from .tagging import Answer, Notes, Tagger, TagOptions
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from concurrent.futures import Future
-
-    from ..data import Chunk, Corpus, TaggedOutput
-    from ..model import TrainedModel
-    from ..syntax import DataSpec
 
 
 _TOKENS_AT_ONCE = 50_000
@@ -52,9 +49,6 @@ def tag(options: TagOptions) -> None:
     check_decode(options.decode)
     if options.jobs is not None and options.jobs > 1 and options.flush:
         refuse("idle-option", "several jobs gather text, and `--flush` answers each sentence", "leave out one of them")
-    from ..data import TaggedOutput
-    from ..foundation import ensure_writable, write_whole
-    from ..inference import RunStatus
     from .inference_notes import announce_compiling
 
     if output is not None:
@@ -66,7 +60,12 @@ def tag(options: TagOptions) -> None:
     elif options.accept:
         _ = model.decisions.points
     num_tokens = 0
-    talk, status, notes, tagged = Talk(options.quiet), RunStatus(), Notes(), TaggedOutput(_data(model, options))
+    talk, status, notes, tagged = (
+        Talk(options.quiet),
+        inference.RunStatus(),
+        Notes(),
+        data_room.TaggedOutput(_data(model, options)),
+    )
     written = _pretty(model, output) if options.pretty else _written(tagged, as_json=options.as_json)
     announce_compiling(talk)
     answered = answered_by_threads if options.jobs is None or options.jobs == 1 else _answered_by_processes
@@ -101,17 +100,16 @@ def tag(options: TagOptions) -> None:
         talk(note)
 
 
-def _chunks(model: TrainedModel, options: TagOptions, flush: bool | None) -> Iterator[tuple[Chunk, int]]:
+def _chunks(
+    model: models.TrainedModel, options: TagOptions, flush: bool | None
+) -> Iterator[tuple[data_room.Chunk, int]]:
     """Whole sentences of the input, file after file, and how many sentences came before. Columns of labels may be
     absent, but not with `--given`.
     """
-    from ..data import stream_corpus
-    from ..semantics import spare_columns
-
-    data, labels, before, spare = _data(model, options), model.labels, 0, spare_columns(model.spec)
+    data, labels, before, spare = _data(model, options), model.labels, 0, semantics.spare_columns(model.spec)
     required, optional = (labels, ()) if options.given else ((), labels)
     for file in options.files or [STDIN]:
-        for chunk in stream_corpus(
+        for chunk in data_room.stream_corpus(
             file, data, tokens_per_chunk=_TOKENS_AT_ONCE, required=required, optional=optional, spare=spare,
             flush=flush, gold=options.given,
         ):  # fmt: skip
@@ -119,7 +117,7 @@ def _chunks(model: TrainedModel, options: TagOptions, flush: bool | None) -> Ite
             before += chunk.corpus.num_sentences
 
 
-def answered_by_threads(model: TrainedModel, options: TagOptions) -> Iterator[tuple[Chunk, Answer]]:
+def answered_by_threads(model: models.TrainedModel, options: TagOptions) -> Iterator[tuple[data_room.Chunk, Answer]]:
     """Each chunk with its answer; the next one is read, and its features extracted, while one is answered."""
     tagger = Tagger(model, options, options.threads)
     prepared = (
@@ -129,17 +127,14 @@ def answered_by_threads(model: TrainedModel, options: TagOptions) -> Iterator[tu
         yield chunk, tagger.answer(question)
 
 
-def _answered_by_processes(model: TrainedModel, options: TagOptions) -> Iterator[tuple[Chunk, Answer]]:
+def _answered_by_processes(model: models.TrainedModel, options: TagOptions) -> Iterator[tuple[data_room.Chunk, Answer]]:
     """The same by processes, which answer, while this one reads and writes. It answers the first chunk itself: then the
     processes share all that was loaded for it, and little text needs none.
     """
     from concurrent.futures.process import BrokenProcessPool
 
-    from ..foundation import processes
-    from ..inference import Workers
-
     assert options.jobs is not None
-    tagger = Tagger(model, options, max(1, Workers(options.threads).threads // options.jobs))
+    tagger = Tagger(model, options, max(1, inference.Workers(options.threads).threads // options.jobs))
     chunks = _chunks(model, options, False)
     for chunk, before in chunks:
         yield chunk, tagger.answer(tagger.question(chunk.corpus, before))
@@ -148,7 +143,7 @@ def _answered_by_processes(model: TrainedModel, options: TagOptions) -> Iterator
     if not ahead:
         return
     jobs = len(ahead)  # no more processes than there are parts
-    waiting: deque[tuple[Chunk, Future[Answer]]] = deque()
+    waiting: deque[tuple[data_room.Chunk, Future[Answer]]] = deque()
     try:
         with processes(jobs, _begin, tagger, ends_at_once=False) as pool:  # a part takes a moment
             taken = (ahead.popleft() for _ in range(jobs))  # none of which stays in memory for longer
@@ -172,7 +167,7 @@ def _begin(tagger: Tagger) -> None:
     _here = tagger
 
 
-def _answer_here(corpus: Corpus, before: int) -> Answer:
+def _answer_here(corpus: data_room.Corpus, before: int) -> Answer:
     assert _here is not None
     return _here.answer(_here.question(corpus, before))
 
@@ -199,14 +194,13 @@ def _refuse_idle_beside_pretty(options: TagOptions) -> None:
         refuse("idle-option", message, "leave out one of them")
 
 
-def _written(output: TaggedOutput, *, as_json: bool) -> Callable[[Chunk, Answer], bytes]:
+def _written(output: data_room.TaggedOutput, *, as_json: bool) -> Callable[[data_room.Chunk, Answer], bytes]:
     """The bytes of answers for programs."""
-    from ..data import repeated
 
-    def written(chunk: Chunk, answer: Answer) -> bytes:
+    def written(chunk: data_room.Chunk, answer: Answer) -> bytes:
         if as_json:
             return _lines(answer.lines)
-        shown = chunk if answer.copies is None else repeated(chunk, answer.copies)
+        shown = chunk if answer.copies is None else data_room.repeated(chunk, answer.copies)
         return output.write(shown, {**answer.columns, **answer.numbers}, answer.remarks)
 
     return written
@@ -216,7 +210,7 @@ def _lines(texts: Iterable[str]) -> bytes:
     return "".join(f"{text}\n" for text in texts).encode("utf-8", "backslashreplace")
 
 
-def _pretty(model: TrainedModel, output: Path | None) -> Callable[[Chunk, Answer], bytes]:
+def _pretty(model: models.TrainedModel, output: Path | None) -> Callable[[data_room.Chunk, Answer], bytes]:
     """The bytes of answers for people. A terminal gets its colours at once, and no bytes are left."""
     from .pretty_tags import WIDTH, PrettySentences
     from .report import print_lines, terminal
@@ -225,7 +219,7 @@ def _pretty(model: TrainedModel, output: Path | None) -> Callable[[Chunk, Answer
     is_shown = output is None and sys.stdout.isatty()
     width = terminal(sys.stdout).width if is_shown else WIDTH
 
-    def written(chunk: Chunk, answer: Answer) -> bytes:
+    def written(chunk: data_room.Chunk, answer: Answer) -> bytes:
         lines = pretty.lines(chunk.corpus, answer.columns, width)
         if not is_shown:
             return _lines(line.plain for line in lines)
@@ -235,9 +229,7 @@ def _pretty(model: TrainedModel, output: Path | None) -> Callable[[Chunk, Answer
     return written
 
 
-def _data(model: TrainedModel, options: TagOptions) -> DataSpec:
+def _data(model: models.TrainedModel, options: TagOptions) -> syntax.DataSpec:
     """The `data` statement of the model, with the place of predictions that the command line asks for."""
-    from ..data import with_predictions_apart
-
     data = data_statement(model.spec)
-    return with_predictions_apart(data) if options.apart else data
+    return data_room.with_predictions_apart(data) if options.apart else data

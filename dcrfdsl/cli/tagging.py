@@ -13,6 +13,7 @@ from dataclasses import field
 from itertools import pairwise
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
+from .. import data, inference, model as models, semantics
 from ..foundation import dataclass, figure, json_text
 from .inference_notes import bound_note, compared_note
 from .options import MOST_JOBS, Argument, Decode, Features, Json, Option, OutputOrStdout, Quiet, Rounds, Threads
@@ -20,16 +21,12 @@ from .options import MOST_JOBS, Argument, Decode, Features, Json, Option, Output
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from ..data import Corpus, EncodedLabels
-    from ..inference import CliqueMarginal, NBest, RunStatus
-    from ..model import Confidence, Prediction, Predictor, SegmentConfidence, TrainedModel
-
 
 _NO_LABEL = "_"
 _VERDICTS = {True: "accept", False: "review", None: _NO_LABEL}
 
 
-def _of_tokens(every: Sequence[Confidence], labels: Mapping[str, bool]) -> dict[str, list[float]]:
+def _of_tokens(every: Sequence[models.Confidence], labels: Mapping[str, bool]) -> dict[str, list[float]]:
     """A confidence for each token: of each label `LABEL_confidence`; of one with segments `LABEL_segment_confidence`.
 
     labels: of each whether it has segments.
@@ -42,7 +39,7 @@ def _of_tokens(every: Sequence[Confidence], labels: Mapping[str, bool]) -> dict[
     return out
 
 
-def _of_sentences(every: Sequence[Confidence], labels: Collection[str]) -> dict[str, list[float | str | None]]:
+def _of_sentences(every: Sequence[models.Confidence], labels: Collection[str]) -> dict[str, list[float | str | None]]:
     """A number for each sentence: `probability`, and with several labels `LABEL_probability`."""
     out: dict[str, list[float | str | None]] = {"probability": [_number(one.sentence) for one in every]}
     for label in labels if len(labels) > 1 else ():
@@ -50,7 +47,7 @@ def _of_sentences(every: Sequence[Confidence], labels: Collection[str]) -> dict[
     return out
 
 
-def _records(every: Sequence[Confidence]) -> dict[str, Sequence[Any]]:
+def _records(every: Sequence[models.Confidence]) -> dict[str, Sequence[Any]]:
     """The confidences of each sentence as JSON values."""
     return {
         "probability": [one.sentence for one in every],
@@ -60,7 +57,7 @@ def _records(every: Sequence[Confidence]) -> dict[str, Sequence[Any]]:
     }
 
 
-def _of_segments(sure: Confidence, label: str) -> list[float]:
+def _of_segments(sure: models.Confidence, label: str) -> list[float]:
     """Of each token the probability of its segment, NaN outside."""
     numbers = [math.nan] * len(sure.tokens[label])
     for segment in sure.segments:
@@ -69,7 +66,7 @@ def _of_segments(sure: Confidence, label: str) -> list[float]:
     return numbers
 
 
-def _record(segment: SegmentConfidence) -> dict[str, Any]:
+def _record(segment: models.SegmentConfidence) -> dict[str, Any]:
     return {**segment._asdict(), "first": segment.first + 1, "last": segment.last + 1}
 
 
@@ -119,7 +116,7 @@ _SMALLEST = 5e-5  # a probability below this would read 0.0000
 _WITH_NUMBERS = ("jsonl", "spans")  # formats whose values are numbers or texts, and not cells
 
 
-def _certificates(prediction: Prediction) -> dict[str, Sequence[Any]]:
+def _certificates(prediction: models.Prediction) -> dict[str, Sequence[Any]]:
     """For each sentence its score, the bound on all scores, and whether the labels are proven to be the best.
 
     Only under `decode certified` and `optimal`. The score is None where there is no labelling, and the bound where that
@@ -134,7 +131,7 @@ def _certificates(prediction: Prediction) -> dict[str, Sequence[Any]]:
     }
 
 
-def _tokens_of(sentences: Iterable[int], corpus: Corpus) -> list[int]:
+def _tokens_of(sentences: Iterable[int], corpus: data.Corpus) -> list[int]:
     off = corpus.sentence_off.tolist()
     return [token for s in sentences for token in range(off[s], off[s + 1])]
 
@@ -148,9 +145,9 @@ class Question(NamedTuple):
     before it.
     """
 
-    corpus: Corpus
-    known_labels: EncodedLabels | None
-    predictor: Predictor
+    corpus: data.Corpus
+    known_labels: data.EncodedLabels | None
+    predictor: models.Predictor
     before: int
 
 
@@ -173,7 +170,7 @@ class Notes:
     first_without: str = ""
     surely: bool = True
     ranked: bool = False
-    bounds: RunStatus | None = None  # sums over sentences with a bound on their score
+    bounds: inference.RunStatus | None = None  # sums over sentences with a bound on their score
     unproven: int = 0  # sentences on which the search that keeps to `once` gave up
     cut: int = 0  # sentences whose sets are too large to be listed
     compared: int = 0  # sentences whose labels are the likeliest of some, with latent variables summed out
@@ -186,7 +183,7 @@ class Notes:
         self.first_without = self.first_without or more.first_without
         self.surely, self.ranked = self.surely and more.surely, self.ranked or more.ranked
 
-    def of_list(self, nbest: NBest, corpus: Corpus) -> None:
+    def of_list(self, nbest: inference.NBest, corpus: data.Corpus) -> None:
         for labellings in nbest.sentences:
             weighed = bool(len(labellings)) and not math.isnan(labellings.probability[0])
             self.exact += labellings.exact
@@ -195,23 +192,19 @@ class Notes:
         none = [s for s, labellings in enumerate(nbest.sentences) if not len(labellings)]
         self.of_impossible(none, corpus, surely=all(nbest.sentences[s].exact for s in none))
 
-    def of_impossible(self, sentences: Iterable[int], corpus: Corpus, *, surely: bool) -> None:
+    def of_impossible(self, sentences: Iterable[int], corpus: data.Corpus, *, surely: bool) -> None:
         for s in sentences:
             self.without += 1
             self.first_without = self.first_without or f"{corpus.file}:{corpus.token_line[corpus.sentence_off[s]]}"
             self.surely = self.surely and surely
 
-    def lines(self, model: TrainedModel, options: TagOptions) -> Iterator[str]:
+    def lines(self, model: models.TrainedModel, options: TagOptions) -> Iterator[str]:
         """The notes and warnings for the end."""
-        from ..semantics import inference_settings
-
-        method = inference_settings(model.spec).method
+        method = semantics.inference_settings(model.spec).method
         if self.cut:
             yield f"warning: the sets of {_sentences(self.cut)} are too large, and cut: nothing is promised of these"
         if self.ranked or options.marginals or options.cliques or options.confidence:
-            from ..model import probability_notes
-
-            yield from probability_notes(model)
+            yield from models.probability_notes(model)
         if self.estimated:
             yield (
                 f"note: the confidence on {_sentences(self.estimated)} is an estimate, that in single tokens at least: "
@@ -263,7 +256,7 @@ class Answer:
     often each sentence is written, and `remarks`, a value for each copy.   lines: with `--json`, in place of these.
     """
 
-    status: RunStatus
+    status: inference.RunStatus
     columns: dict[str, Sequence[str]] = field(default_factory=dict)
     numbers: Mapping[str, Sequence[float | None]] = field(default_factory=dict)
     copies: Sequence[int] | None = None
@@ -275,14 +268,14 @@ class Answer:
 class Tagger:
     """Tags parts of the input independently."""
 
-    def __init__(self, model: TrainedModel, options: TagOptions, threads: int | None):
+    def __init__(self, model: models.TrainedModel, options: TagOptions, threads: int | None):
         self.model, self.options, self.threads = model, options, threads
 
-    def question(self, corpus: Corpus, before: int) -> Question:
+    def question(self, corpus: data.Corpus, before: int) -> Question:
         """The part of the work that can be done in advance."""
-        from ..data import encode_known_labels
-
-        known_labels = encode_known_labels(self.model.spec, self.model.states, corpus) if self.options.given else None
+        known_labels = (
+            data.encode_known_labels(self.model.spec, self.model.states, corpus) if self.options.given else None
+        )
         return Question(corpus, known_labels, self.model.prepare(corpus, known_labels), before)
 
     def answer(self, question: Question) -> Answer:
@@ -292,10 +285,9 @@ class Tagger:
 
     def _best(self, question: Question) -> Answer:
         """The best labelling of each sentence, `_` where there is none."""
-        from ..inference import RunStatus
         from ..semantics import has_segments
 
-        (corpus, known_labels, predictor, before), answer = question, Answer(RunStatus())
+        (corpus, known_labels, predictor, before), answer = question, Answer(inference.RunStatus())
         prediction = self.model.predict(predictor, threads=self.threads, decode=self.options.decode)
         answer.status = prediction.status
         scores = [score for score in prediction.scores.tolist() if score == score]  # not-a-number: pointwise
@@ -315,7 +307,7 @@ class Tagger:
             for texts in columns.values():
                 texts[token] = _NO_LABEL
         tables = self._tables(corpus, predictor)
-        sure: Sequence[Confidence] | None = None
+        sure: Sequence[models.Confidence] | None = None
         if self.options.confidence:
             sure = self.model.calibration.confidences(predictor, prediction=prediction, threads=self.threads)
             answer.notes.estimated += sum(not one.exact for one in sure)
@@ -347,11 +339,9 @@ class Tagger:
 
     def _several(self, question: Question) -> Answer:
         """The best labellings of each sentence, so many, or its set; a sentence without any comes once, at rank 0."""
-        from ..inference import Workers
-
         corpus, known_labels, predictor, before = question
         if self.options.nbest is None:
-            nbest = self.model.decisions.labellings(predictor, Workers(self.threads))
+            nbest = self.model.decisions.labellings(predictor, inference.Workers(self.threads))
             answer = Answer(nbest.status, notes=Notes(cut=sum(not one.exact for one in nbest.sentences)))
         else:
             nbest = self.model.nbest(predictor, self.options.nbest, threads=self.threads)
@@ -374,7 +364,9 @@ class Tagger:
         answer.remarks = {name: remarks[name] for name in ("rank", "probability")}
         return answer
 
-    def _verdicts(self, every: Sequence[Confidence], columns: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
+    def _verdicts(
+        self, every: Sequence[models.Confidence], columns: Mapping[str, Sequence[str]]
+    ) -> dict[str, list[str]]:
         """Of each token whether its label, or the segment that it is in, can be taken unseen."""
         accepts, found = self.model.decisions.accepts, dict[str, list[str]]()
         for label in dict.fromkeys(one.label for one in self.model.decisions.points):
@@ -390,12 +382,10 @@ class Tagger:
             found[label] = column
         return found
 
-    def _sets(self, predictor: Predictor, notes: Notes) -> dict[str, list[str]]:
+    def _sets(self, predictor: models.Predictor, notes: Notes) -> dict[str, list[str]]:
         """Of each token the states that it may have, or the segments that may begin there."""
-        from ..inference import Workers
-
         cells: dict[str, list[list[str]]] = {one.label: [] for one in self.model.decisions.promised}
-        every = self.model.decisions.sets(predictor, Workers(self.threads))
+        every = self.model.decisions.sets(predictor, inference.Workers(self.threads))
         for one, length in zip(every, predictor.corpus.lengths().tolist(), strict=True):
             notes.cut += not one.whole
             for label, column in cells.items():
@@ -404,7 +394,9 @@ class Tagger:
                 cells[segment.label][segment.first - length].append(f"{segment.type}:{segment.last + 1}")
         return {label: [";".join(texts) or _NO_LABEL for texts in column] for label, column in cells.items()}
 
-    def _ranked(self, nbest: NBest, corpus: Corpus) -> tuple[dict[str, list[str]], dict[str, list[float | str | None]]]:
+    def _ranked(
+        self, nbest: inference.NBest, corpus: data.Corpus
+    ) -> tuple[dict[str, list[str]], dict[str, list[float | str | None]]]:
         """Labels of each token of the copies; rank, probability and score of each copy."""
         columns: dict[str, list[str]] = {label: [] for label in self.model.labels}
         remarks: dict[str, list[float | str | None]] = {"rank": [], "probability": [], "score": []}
@@ -426,7 +418,7 @@ class Tagger:
                 remarks["score"].append(score)
         return columns, remarks
 
-    def _tables(self, corpus: Corpus, predictor: Predictor) -> Mapping[str, NDArray[Any]]:
+    def _tables(self, corpus: data.Corpus, predictor: models.Predictor) -> Mapping[str, NDArray[Any]]:
         """Marginals of each label, [N, states]; NaN in a sentence without any labelling."""
         if not self.options.marginals:
             return {}
@@ -450,12 +442,12 @@ class Tagger:
 
     def _json_lines(
         self,
-        corpus: Corpus,
+        corpus: data.Corpus,
         copies: Sequence[int],
         remarks: Mapping[str, Sequence[Any]],
         columns: Mapping[str, Sequence[str]],
         tables: Mapping[str, NDArray[Any]],
-        known_labels: EncodedLabels | None,
+        known_labels: data.EncodedLabels | None,
         before: int,
     ) -> Iterator[str]:
         """A line for each labelling; each line of a sentence repeats its marginals."""
@@ -488,7 +480,7 @@ class Tagger:
                 yield json_text(record, ensure_ascii=False)
                 at, copy = at + length, copy + 1
 
-    def _clique_record(self, marginal: CliqueMarginal) -> dict[str, Any]:
+    def _clique_record(self, marginal: inference.CliqueMarginal) -> dict[str, Any]:
         import numpy as np
 
         states = [self.model.states[variable] for variable, _ in marginal.sites]

@@ -12,6 +12,8 @@ from typing import Annotated
 
 import click
 
+from .. import language_server, syntax
+from ..foundation import DcrfError, did_you_mean, shell_word, spelling_remedy, write_whole
 from .command_files import STDIN, read_text, read_unused_features
 from .console import INPUT_ERROR, Talk, print_diagnostics, refuse
 from .options import Argument, Features, Option, Quiet, is_stdout
@@ -61,10 +63,7 @@ def new(
     for option, given in (("--from", source), ("--labels", labels), ("--try", compares)):
         if given:
             refuse("idle-option", f"`{option}` is of no use without `--for DATA`", "name the data, or leave it out")
-    from ..foundation import did_you_mean, spelling_remedy
-    from ..syntax import resource_path
-
-    ready = {path.stem: path for path in sorted(resource_path("templates").glob("*.dcrf"))}
+    ready = {path.stem: path for path in sorted(syntax.resource_path("templates").glob("*.dcrf"))}
     if template is None:
         width = max(map(len, ready), default=0)
         for what, group in READY.items():
@@ -92,8 +91,6 @@ def new(
         if path.exists():
             other = "name" if path == output else "folder"
             refuse("file-exists", f"`{path}` exists already", f"choose another {other}, or remove it first")
-    from ..foundation import shell_word, write_whole
-
     for path, shipped in beside.items():
         write_whole(path, (shipped.read_bytes(),))
     write_whole(output, (text.encode(),))
@@ -108,9 +105,7 @@ def new(
 def _lists(text: str, name: str) -> list[str]:
     if "\nlexicon " not in text:  # most have none, and the parser takes a while to load
         return []
-    from ..syntax import Lexicon, parse
-
-    return [one.path for one in parse(text, name).statements if isinstance(one, Lexicon)]
+    return [one.path for one in syntax.parse(text, name).statements if isinstance(one, syntax.Lexicon)]
 
 
 def _data(template: Path) -> list[str]:
@@ -131,9 +126,6 @@ def fmt(
     quiet: Quiet = False,
 ) -> None:
     """Write templates in the canonical layout. Comments and meaning stay."""
-    from ..foundation import DcrfError, write_whole
-    from ..syntax import format_template, parse
-
     if templates.count(STDIN) > 1:
         raise click.BadParameter("stdin can be read once")
     talk = Talk(quiet)
@@ -142,7 +134,7 @@ def fmt(
     for path in templates:
         try:
             before = read_text(path)
-            after = format_template(parse(before, "<stdin>" if path == STDIN else path))
+            after = syntax.format_template(syntax.parse(before, "<stdin>" if path == STDIN else path))
         except DcrfError as error:
             print_diagnostics(error.diagnostics)
             failed = True
@@ -165,6 +157,4 @@ def lsp() -> None:
     if find_spec("pygls") is None:
         remedy = "install the extra `lsp`; in a clone of dcrfdsl: pip install -e '.[lsp]'"
         refuse("missing-package", "the language server needs the package `pygls`", remedy)
-    from ..language_server import serve
-
-    serve()
+    language_server.serve()
