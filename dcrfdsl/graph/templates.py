@@ -13,30 +13,15 @@ from dataclasses import replace
 
 import numpy as np
 
+from .. import semantics
 from ..features import ViewMap, view_label, view_map
 from ..foundation import Floats, Ints, Mask, dataclass
-from ..semantics import (
-    GivenScores,
-    HardTable,
-    ModelSpec,
-    Observed,
-    Reads,
-    RunMemory,
-    SegmentMemory,
-    constraint_table,
-    given_terms,
-    legal_moves,
-    memory_tables,
-    run_states,
-    segment_states,
-    shift_of_site,
-)
 from ..syntax import CliqueSpec, Label, Latent, Memory, Named, Scheme, nodes
 from .segment_shapes import SegmentShape, segment_shape
 
 Pattern = tuple[int, ...]  # for each site of a clique: 0 in the sequence, -1 before it (START), +1 after it (STOP)
 LAST = -1  # the `position` of a template that occurs only at the last anchor
-COUNTING = (SegmentMemory, RunMemory)  # memories without a function, which count tokens
+COUNTING = (semantics.SegmentMemory, semantics.RunMemory)  # memories without a function, which count tokens
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,8 +55,8 @@ class CliqueTemplate:
     ends: tuple[int, ...] = ()
     views: tuple[ViewMap | None, ...] = ()
     coded: Mask | Floats | None = None
-    observed: tuple[Observed, ...] = ()
-    given: GivenScores | None = None
+    observed: tuple[semantics.Observed, ...] = ()
+    given: semantics.GivenScores | None = None
     segments: SegmentShape | None = None
     segment_length: int = 0
     plain: CliqueTemplate | None = None
@@ -80,7 +65,7 @@ class CliqueTemplate:
     folded_into: int | None = None
 
     @property
-    def reads(self) -> Reads:
+    def reads(self) -> semantics.Reads:
         """What the rows of a template without weights are made from."""
         return self.observed if self.given is None else self.given
 
@@ -180,7 +165,7 @@ class CliqueTemplate:
 
 
 def clique_templates(
-    spec: ModelSpec,
+    spec: semantics.ModelSpec,
     states: Mapping[str, Sequence[str]],
     set_of_clique: Sequence[int],
     bias_of_clique: Sequence[bool],
@@ -199,7 +184,7 @@ def clique_templates(
         templates.append(template)
     next_set = max(set_of_clique, default=-1) + 1
     for clique, template in zip(spec.cliques, tuple(templates), strict=True):
-        terms = tuple(given_terms(spec, clique))
+        terms = tuple(semantics.given_terms(spec, clique))
         if terms:
             named = [variable_names(spec)[variable] for variable in template.variables]
             seen = zip(named, template.seen_as, strict=True)
@@ -208,7 +193,7 @@ def clique_templates(
                 replace(
                     template, name=f"given {template.name}", clique=-1, pad=False, feature_set=next_set,
                     has_bias=False, allowed=None,
-                    given=GivenScores(terms, scored, any(_is_learned(spec, name) for name in named)),
+                    given=semantics.GivenScores(terms, scored, any(_is_learned(spec, name) for name in named)),
                 )
             )  # fmt: skip
             next_set += 1
@@ -223,11 +208,11 @@ def clique_templates(
     return tuple(templates)
 
 
-def _views(spec: ModelSpec, states: Mapping[str, Sequence[str]]) -> dict[str, ViewMap]:
+def _views(spec: semantics.ModelSpec, states: Mapping[str, Sequence[str]]) -> dict[str, ViewMap]:
     return {view.name: view_map(spec, view, states[view_label(spec, view)]) for view in spec.views}
 
 
-def variable_names(spec: ModelSpec) -> tuple[str, ...]:
+def variable_names(spec: semantics.ModelSpec) -> tuple[str, ...]:
     """The variables of a position in the order of their numbers: labels, latents, memories."""
     return tuple(item.name for part in (spec.labels, spec.latents, spec.memories) for item in part)
 
@@ -247,7 +232,7 @@ def _clique_template(
         name=clique.label,
         clique=number,
         variables=tuple(numbers[label] for label in labels),
-        offsets=tuple(shift_of_site(site.place) for site in clique.sites),
+        offsets=tuple(semantics.shift_of_site(site.place) for site in clique.sites),
         cards=tuple(len(states[label]) for label in labels),
         pad=clique.edges == "pad",
         feature_set=feature_set,
@@ -258,30 +243,30 @@ def _clique_template(
 
 
 def _hard_tables(
-    spec: ModelSpec, states: Mapping[str, Sequence[str]], views: Mapping[str, ViewMap]
-) -> Iterator[HardTable]:
+    spec: semantics.ModelSpec, states: Mapping[str, Sequence[str]], views: Mapping[str, ViewMap]
+) -> Iterator[semantics.HardTable]:
     """Legal moves of segment schemes, `forbid` / `require`, and the functions of memories."""
     free = {label.name for label in spec.labels if not label.constrain}
     free |= {memory.label for memory in spec.memories if isinstance(memory, COUNTING)}  # they have legal moves only
     domains = {v.name: v.domain for v in spec.labels} | {v.name: v.domain for v in spec.latents}
     for name, domain in domains.items():
         if isinstance(domain, Scheme) and name not in free:
-            moves = legal_moves(domain.name, states[name])
-            yield HardTable(((name, -1), (name, 0)), (), moves[None, :-1, :-1], None, domain.name)
-            yield HardTable(((name, 0),), (), moves[None, -1, :-1], 0, domain.name)
-            yield HardTable(((name, 0),), (), moves[None, :-1, -1], LAST, domain.name)
+            moves = semantics.legal_moves(domain.name, states[name])
+            yield semantics.HardTable(((name, -1), (name, 0)), (), moves[None, :-1, :-1], None, domain.name)
+            yield semantics.HardTable(((name, 0),), (), moves[None, -1, :-1], 0, domain.name)
+            yield semantics.HardTable(((name, 0),), (), moves[None, :-1, -1], LAST, domain.name)
     for constraint in spec.constraints:
-        yield constraint_table(spec, constraint, states, _seen_as(views))
+        yield semantics.constraint_table(spec, constraint, states, _seen_as(views))
     for tables in hidden_tables(spec, states):
         yield from tables
     for memory in spec.memories:
-        if isinstance(memory, SegmentMemory):
-            yield from segment_states(memory, states[memory.label]).tables(memory)
-        if isinstance(memory, RunMemory):
-            yield from run_states(memory, states[memory.label]).tables(memory, states[memory.label])
+        if isinstance(memory, semantics.SegmentMemory):
+            yield from semantics.segment_states(memory, states[memory.label]).tables(memory)
+        if isinstance(memory, semantics.RunMemory):
+            yield from semantics.run_states(memory, states[memory.label]).tables(memory, states[memory.label])
 
 
-def _is_learned(spec: ModelSpec, variable: str) -> bool:
+def _is_learned(spec: semantics.ModelSpec, variable: str) -> bool:
     """Whether the states of a variable are those that data has, in the order of their appearance."""
     variables: tuple[Label | Latent | Memory, ...] = (*spec.labels, *spec.latents, *spec.memories)
     domains = {one.name: one.domain for one in variables}
@@ -293,7 +278,7 @@ def _is_learned(spec: ModelSpec, variable: str) -> bool:
 
 
 def constraint_templates(
-    spec: ModelSpec, states: Mapping[str, Sequence[str]], templates: Sequence[CliqueTemplate]
+    spec: semantics.ModelSpec, states: Mapping[str, Sequence[str]], templates: Sequence[CliqueTemplate]
 ) -> list[CliqueTemplate]:
     """Each `forbid` and `require` without a cost as a separate template, also if it was folded into a clique.
 
@@ -302,7 +287,7 @@ def constraint_templates(
     views, numbers = views_seen(spec, states), {name: n for n, name in enumerate(variable_names(spec))}
     separate = []
     for constraint in spec.laws:
-        table = constraint_table(spec, constraint, states, views)
+        table = semantics.constraint_table(spec, constraint, states, views)
         template = _constraint_template(table, numbers, -1)
         if table.observed:
             sites = (table.observed, template.variables, template.offsets)
@@ -313,13 +298,17 @@ def constraint_templates(
     return separate
 
 
-def hidden_tables(spec: ModelSpec, states: Mapping[str, Sequence[str]]) -> list[tuple[HardTable, ...]]:
+def hidden_tables(
+    spec: semantics.ModelSpec, states: Mapping[str, Sequence[str]]
+) -> list[tuple[semantics.HardTable, ...]]:
     """The tables of each memory with a function: which of its states is the value. Those that count have none."""
     seen, with_function = views_seen(spec, states), (m for m in spec.memories if not isinstance(m, COUNTING))
-    return [memory_tables(spec, memory, states, seen) for memory in with_function]
+    return [semantics.memory_tables(spec, memory, states, seen) for memory in with_function]
 
 
-def views_seen(spec: ModelSpec, states: Mapping[str, Sequence[str]]) -> dict[str, tuple[str, tuple[str, ...]]]:
+def views_seen(
+    spec: semantics.ModelSpec, states: Mapping[str, Sequence[str]]
+) -> dict[str, tuple[str, tuple[str, ...]]]:
     """Of each view its label, and the text that it maps each state of the label to."""
     return _seen_as(_views(spec, states))
 
@@ -328,7 +317,7 @@ def _seen_as(views: Mapping[str, ViewMap]) -> dict[str, tuple[str, tuple[str, ..
     return {name: (view.label, tuple(view.states[of] for of in view.of)) for name, view in views.items()}
 
 
-def _fold(templates: list[CliqueTemplate], table: HardTable, numbers: Mapping[str, int]) -> None:
+def _fold(templates: list[CliqueTemplate], table: semantics.HardTable, numbers: Mapping[str, int]) -> None:
     """Folds a constraint into the first template over the same sites (up to a shift), or appends it as a template."""
     low = min(offset for _, offset in table.sites)
     wanted = {(numbers[name], offset - low): axis for axis, (name, offset) in enumerate(table.sites)}
@@ -354,7 +343,7 @@ def _misses(offsets: Sequence[int]) -> tuple[int, int]:
     return max(0, min(offsets)), max(0, -max(offsets))
 
 
-def _constraint_template(table: HardTable, numbers: Mapping[str, int], feature_set: int) -> CliqueTemplate:
+def _constraint_template(table: semantics.HardTable, numbers: Mapping[str, int], feature_set: int) -> CliqueTemplate:
     """A constraint as a template: with one table, or with a feature set and a table for each code, of log potentials
     where it has a cost.
     """

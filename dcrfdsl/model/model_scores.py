@@ -17,28 +17,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .. import metrics
 from ..criteria import ExpectedShare, SharePenalty, TrainingProblem, counting_problem
 from ..data import Corpus, encode_labels, unknown_label_tokens
 from ..features import view_label, view_map
 from ..foundation import CORPUS, Codes, Diagnostic, Floats, data_error, dataclass, require_kind, warn_of
 from ..graph import Gold
 from ..inference import Labellings, RunStatus, Workers
-from ..metrics import (
-    Evaluation,
-    ExactSum,
-    LabelTables,
-    Seen,
-    Tally,
-    View,
-    added,
-    empty_metric_warnings,
-    evaluation_of,
-    first_metric,
-    goodness,
-    label_tables,
-    prediction_tallies,
-    values_of,
-)
 from ..optimizers import Voters
 from ..semantics import inference_settings, stage_chain, stage_settings
 from ..syntax import View as DeclaredView
@@ -80,7 +65,7 @@ class ModelScores:
         >>> model.scores.log_likelihood(corpus) < 0
         True
         """
-        return float(ExactSum(self._log_probabilities(corpus, threads).tolist()))
+        return float(metrics.ExactSum(self._log_probabilities(corpus, threads).tolist()))
 
     def _log_probabilities(self, corpus: Corpus, threads: int | None) -> Floats:
         """The terms of `log_likelihood`, [n]."""
@@ -148,7 +133,7 @@ class ModelScores:
         decode: str | None = None,
         on_status: Callable[[RunStatus, Corpus], None] | None = None,
         on_remark: Callable[[Diagnostic], None] | None = None,
-        on_part: Callable[[Evaluation, Corpus], None] | None = None,
+        on_part: Callable[[metrics.Evaluation, Corpus], None] | None = None,
     ) -> dict[str, float | int]:
         """Scores the model on gold data that comes in parts, of which only one is held at a time.
 
@@ -169,7 +154,7 @@ class ModelScores:
         tallies = self.tallies_of_parts(
             parts, threads=threads, decode=decode, on_status=on_status, on_remark=on_remark, on_part=on_part
         )
-        return values_of(tallies)
+        return metrics.values_of(tallies)
 
     def tallies_of_parts(
         self,
@@ -179,13 +164,13 @@ class ModelScores:
         decode: str | None = None,
         on_status: Callable[[RunStatus, Corpus], None] | None = None,
         on_remark: Callable[[Diagnostic], None] | None = None,
-        on_part: Callable[[Evaluation, Corpus], None] | None = None,
-    ) -> list[Tally]:
+        on_part: Callable[[metrics.Evaluation, Corpus], None] | None = None,
+    ) -> list[metrics.Tally]:
         """What `evaluate_parts` makes its scores of by `metrics.values_of`: counts, which add up with those of others.
 
         parts, threads, decode, on_status, on_remark, on_part: as there.
         """
-        tallies: list[Tally] = []
+        tallies: list[metrics.Tally] = []
         remarks: list[Diagnostic] | None = None  # those that hold of every part so far
         for part in parts:
             corpus = part.corpus if isinstance(part, Predictor) else part
@@ -205,7 +190,7 @@ class ModelScores:
                 on_status(status, corpus)
             empty = self.empty_metrics(corpus)
             remarks = empty if remarks is None else [remark for remark in remarks if remark in empty]
-            tallies = added(tallies, self.tallies(corpus, prediction, threads))
+            tallies = metrics.added(tallies, self.tallies(corpus, prediction, threads))
             if on_part is not None:
                 on_part(self.judged(corpus, prediction), corpus)
         if remarks is None:
@@ -219,7 +204,7 @@ class ModelScores:
 
     def tables(
         self, corpus: Corpus, *, threads: int | None = None, decode: str | None = None
-    ) -> dict[str, LabelTables]:
+    ) -> dict[str, metrics.LabelTables]:
         """The confusion matrix of each label, and the scores of its states and of its segment types.
 
         corpus: gold data.
@@ -233,18 +218,18 @@ class ModelScores:
         """
         require_kind(corpus, Corpus, "corpus", CORPUS)
         prediction = self.model.predict(corpus, threads=threads, decode=decode)
-        return label_tables(self.judged(corpus, prediction), self.model.spec.evaluate)
+        return metrics.label_tables(self.judged(corpus, prediction), self.model.spec.evaluate)
 
     def empty_metrics(self, corpus: Corpus) -> list[Diagnostic]:
         """A warning for each metric of the template that has nothing to count.
 
         corpus: gold data.
         """
-        return empty_metric_warnings(
+        return metrics.empty_metric_warnings(
             self.model.spec, corpus, self.model.states, self.model.known_values.__getitem__, self._views()
         )
 
-    def judged(self, corpus: Corpus, prediction: Prediction) -> Evaluation:
+    def judged(self, corpus: Corpus, prediction: Prediction) -> metrics.Evaluation:
         """Gold and predicted labels of a corpus side by side, and which of them are right.
 
         corpus: gold data.
@@ -252,19 +237,19 @@ class ModelScores:
         """
         predicted = _predicted_codes(corpus, prediction)
         known = self.model.known_values.__getitem__
-        return evaluation_of(self.model.spec, corpus, predicted, self.model.states, self._views(), known)
+        return metrics.evaluation_of(self.model.spec, corpus, predicted, self.model.states, self._views(), known)
 
-    def _views(self) -> dict[str, View]:
+    def _views(self) -> dict[str, metrics.View]:
         """The views of the template, for metrics."""
         return {
-            view.name: View(view_label(self.model.spec, view), partial(self._seen, view))
+            view.name: metrics.View(view_label(self.model.spec, view), partial(self._seen, view))
             for view in self.model.spec.views
         }
 
-    def _seen(self, view: DeclaredView, texts: Sequence[str]) -> Seen:
+    def _seen(self, view: DeclaredView, texts: Sequence[str]) -> metrics.Seen:
         """Texts of the view's label, states or not, and the states of the view."""
         seen = view_map(self.model.spec, view, texts)
-        return Seen(seen.states, seen.of)
+        return metrics.Seen(seen.states, seen.of)
 
     def expected_shares(self, corpus: Corpus, *, threads: int | None = None) -> list[ExpectedShare]:
         """What the model gives of each share that its template expects, on any data; its labels are not read.
@@ -294,12 +279,14 @@ class ModelScores:
         threads: to compute with; by default `DCRFDSL_THREADS`, else all cores.
         """
         name, value = next(iter(self.evaluate_parts([corpus], threads=threads).items()))
-        return FirstScore(self.first_metric, float(goodness(name, value)))
+        return FirstScore(self.first_metric, float(metrics.goodness(name, value)))
 
     @property
     def first_metric(self) -> str:
         """The name of that metric, as `segments(y).f1`; of a risk, of what it leaves of 1."""
-        return first_metric(self.model.spec.evaluate, {label: self.model.states[label] for label in self.model.labels})
+        return metrics.first_metric(
+            self.model.spec.evaluate, {label: self.model.states[label] for label in self.model.labels}
+        )
 
     def evaluator(
         self, corpus: Corpus, workers: Workers, decode: str | None, stage: str | None = None
@@ -321,22 +308,22 @@ class ModelScores:
             return lambda weights, _: float(log_probabilities(weights).sum())
         if first == "rank_risk":
             rank = rank_risk_of(self.model, corpus, workers)
-            return lambda weights, _: goodness(first, rank(weights).mean.value)
+            return lambda weights, _: metrics.goodness(first, rank(weights).mean.value)
         predictor = Predictor.of(self.model.structure, corpus)
         by_rule, by_votes = decoder_of(predictor, decode, stage), VotedDecoder(predictor, workers, stage)
 
         def score(weights: Floats, voters: Voters | None) -> float:
             prediction = by_rule(weights, workers, 1.0) if voters is None else by_votes.decoded(voters)
-            scores = values_of(self.tallies(corpus, prediction, None, with_probabilities=False))
-            return float(goodness(*next(iter(scores.items()))))
+            scores = metrics.values_of(self.tallies(corpus, prediction, None, with_probabilities=False))
+            return float(metrics.goodness(*next(iter(scores.items()))))
 
         return score
 
     def tallies(
         self, corpus: Corpus, prediction: Prediction, threads: int | None, *, with_probabilities: bool = True
-    ) -> list[Tally]:
+    ) -> list[metrics.Tally]:
         """What the metrics count. Without probabilities those that need them count nothing."""
-        return prediction_tallies(
+        return metrics.prediction_tallies(
             self.model.spec,
             corpus,
             _predicted_codes(corpus, prediction),
@@ -344,7 +331,9 @@ class ModelScores:
             known_values=self.model.known_values.__getitem__,
             views=self._views(),
             log_likelihood=(
-                lambda: ExactSum(self._log_probabilities(corpus, threads).tolist()) if with_probabilities else 0.0
+                lambda: (
+                    metrics.ExactSum(self._log_probabilities(corpus, threads).tolist()) if with_probabilities else 0.0
+                )
             ),
             rank_risk=lambda: self._rank_risk(corpus, threads).counts if with_probabilities else (0.0, 0, 0),
         )
@@ -373,9 +362,9 @@ class RankRiskSum(NamedTuple):
     at_least: int
 
     @property
-    def counts(self) -> tuple[ExactSum, int, int]:
+    def counts(self) -> tuple[metrics.ExactSum, int, int]:
         """Their sum, their number, and `at_least`: what parts of some data add up."""
-        return ExactSum(self.risks.tolist()), len(self.risks), self.at_least
+        return metrics.ExactSum(self.risks.tolist()), len(self.risks), self.at_least
 
     @property
     def mean(self) -> RankRisk:

@@ -16,33 +16,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .. import optimizers
 from ..criteria import CRITERIA, Criterion, TrainingProblem, weight_units
 from ..data import Corpus
 from ..foundation import Diagnostic, Floats, data_error, dataclass, give_back_memory, recalled
 from ..model import TrainedModel
-from ..optimizers import (
-    OPTIMIZERS,
-    Iteration,
-    KeptWeights,
-    NotNow,
-    Objective,
-    Outcome,
-    RunState,
-    Voters,
-    Watch,
-    ignores_start,
-    largest_weights,
-    minimise_parts,
-    outcome_from,
-    outcome_state,
-)
 from ..semantics import InduceSettings, OptimizerSettings, TrainSettings
 from .parts import PartedProblem
 from .training_logs import TrainingLog
 
 LOGGER = logging.getLogger("dcrfdsl.training")  # quiet unless a program sets it up
 
-Minimise = Callable[[Objective, Floats, OptimizerSettings, Watch, RunState], Outcome]  # an optimizer
+Minimise = Callable[
+    [optimizers.Objective, Floats, OptimizerSettings, optimizers.Watch, optimizers.RunState], optimizers.Outcome
+]  # an optimizer
 
 
 @dataclass(frozen=True)
@@ -54,7 +41,7 @@ class Observers:
     told of stages and iterations.   on_remark: is told of what takes very much memory or time, before it is built.
     """
 
-    on_iteration: Callable[[Iteration], None] | None = None
+    on_iteration: Callable[[optimizers.Iteration], None] | None = None
     should_stop: Callable[[], bool] | None = None
     on_stage: Callable[[str], None] | None = None
     after_iteration: Callable[[bool], None] | None = None
@@ -77,8 +64,8 @@ class Stage:
     settings: TrainSettings
     dev: Corpus | None = None
     observers: Observers = field(default_factory=Observers)
-    earlier: Iteration | None = None
-    curve: list[Iteration] = field(default_factory=list)
+    earlier: optimizers.Iteration | None = None
+    curve: list[optimizers.Iteration] = field(default_factory=list)
     continues: bool = False
 
     @property
@@ -86,7 +73,7 @@ class Stage:
         return self.problem.stage
 
     @property
-    def last(self) -> Iteration | None:
+    def last(self) -> optimizers.Iteration | None:
         """The latest iteration of any run."""
         return self.curve[-1] if self.curve else None
 
@@ -109,14 +96,14 @@ class Stage:
             in_parts = isinstance(self.problem, PartedProblem)
             objective.curvature = None if in_parts or self.problem.counting else self.problem.curvature
         if self.continues:
-            if ignores_start(objective, self.settings.optimizer):
+            if optimizers.ignores_start(objective, self.settings.optimizer):
                 message = f"stage `{self.label}` is solved without a start, so a model to start from changes nothing"
                 remedy = "train without it, or run another stage first: `train … after …`"
                 raise data_error("idle-start", message, help=remedy)
             objective.reference = objective.start(np.zeros(self.problem.parameters.num_weights)).copy()
         return objective
 
-    def report(self, step: Iteration) -> None:
+    def report(self, step: optimizers.Iteration) -> None:
         """Adds an iteration to the learning curve, and passes it on."""
         self.curve.append(step)
         if self.observers.on_iteration is not None:
@@ -125,7 +112,9 @@ class Stage:
     def is_stopped(self) -> bool:
         return self.observers.should_stop is not None and self.observers.should_stop()
 
-    def run(self, objective: Criterion, start: Floats, state: RunState, number: int = 0) -> Outcome:
+    def run(
+        self, objective: Criterion, start: Floats, state: optimizers.RunState, number: int = 0
+    ) -> optimizers.Outcome:
         """The optimum that the optimizer finds from the weights `start` on.
 
         state: it goes on from what this has saved, if anything.   number: of the restart; 0 for a single start.
@@ -164,7 +153,7 @@ class _BestScored(NamedTuple):
 class _Watch:
     """Called after each iteration of a run: scores the weights, reports them, and says whether the run is to end."""
 
-    def __init__(self, stage: Stage, objective: Criterion, number: int, state: RunState, size: int):
+    def __init__(self, stage: Stage, objective: Criterion, number: int, state: optimizers.RunState, size: int):
         self._stage, self._objective, self._number = stage, objective, number
         self._best: _BestScored | None = None
         self._score, self._is_impatient = 0.0, False
@@ -176,12 +165,12 @@ class _Watch:
                 self._best = _BestScored(**{**best, "weights": recalled(best, "weights", size)})
         state.keep("scores", self._remember)
         self._status = objective.status_so_far
-        self._evaluate: Callable[[Floats, Voters | None], float] | None = None
+        self._evaluate: Callable[[Floats, optimizers.Voters | None], float] | None = None
         if stage.dev is not None:
             workers, rule = stage.problem.workers, stage.settings.decode
             self._evaluate = stage.model.scores.evaluator(stage.dev, workers, rule, stage.label)
 
-    def __call__(self, step: Iteration, weights: Floats) -> bool:
+    def __call__(self, step: optimizers.Iteration, weights: Floats) -> bool:
         earlier = self._stage.earlier
         if earlier is not None:
             step = step._replace(iteration=earlier.iteration + step.iteration, seconds=earlier.seconds + step.seconds)
@@ -205,10 +194,10 @@ class _Watch:
 
     def _remember(self) -> dict[str, Any]:
         if self._is_impatient:
-            raise NotNow  # this run ends here
+            raise optimizers.NotNow  # this run ends here
         return {"score": self._score, "best": None if self._best is None else list(self._best)}
 
-    def best_of(self, outcome: Outcome) -> Outcome:
+    def best_of(self, outcome: optimizers.Outcome) -> optimizers.Outcome:
         """The outcome of the run, with the weights that patience keeps."""
         patience, best = self._stage.settings.patience, self._best
         if patience is None or best is None or (outcome.converged and self._score >= best.score):
@@ -234,33 +223,33 @@ class _Watch:
 
 
 def minimise_objective(
-    objective: Criterion, point: Floats, settings: OptimizerSettings, watch: Watch, state: RunState,
-    keep: int | None = None,
-) -> Outcome:  # fmt: skip
+    objective: Criterion, point: Floats, settings: OptimizerSettings, watch: optimizers.Watch,
+    state: optimizers.RunState, keep: int | None = None,
+) -> optimizers.Outcome:  # fmt: skip
     """Minimises an objective by the optimizer of `settings`, from `point` on, or from what `state` has saved.
 
     keep: how many weights are kept; the largest ones, which are then trained on.
     """
-    minimise = OPTIMIZERS[settings.method]
+    minimise = optimizers.OPTIMIZERS[settings.method]
     if keep is not None:
         return _of_the_largest(minimise, objective, point, settings, watch, keep, state)
     if objective.apart:
-        return minimise_parts(minimise, objective, point, settings, watch, state)
+        return optimizers.minimise_parts(minimise, objective, point, settings, watch, state)
     if objective.pause is None:
         return minimise(objective, point, settings, watch, state.below("optimizer"))
     return _in_two_parts(minimise, objective, point, settings, watch, objective.pause, state)
 
 
 def _of_the_largest(
-    minimise: Minimise, objective: Criterion, start: Floats, settings: OptimizerSettings, watch: Watch, keep: int,
-    state: RunState,
-) -> Outcome:  # fmt: skip
+    minimise: Minimise, objective: Criterion, start: Floats, settings: OptimizerSettings, watch: optimizers.Watch,
+    keep: int, state: optimizers.RunState,
+) -> optimizers.Outcome:  # fmt: skip
     """Minimises over all weights, then over the `keep` largest ones alone; both runs share one count of iterations."""
     first, is_stopped = _first_run(minimise, objective, start, settings, watch, state, "before_cut")
-    kept = largest_weights(first.weights, keep)
+    kept = optimizers.largest_weights(first.weights, keep)
     if int(np.count_nonzero(first.weights)) <= keep:
         return first
-    rest, weights = KeptWeights(objective, kept, start), np.where(kept, first.weights, 0.0)
+    rest, weights = optimizers.KeptWeights(objective, kept, start), np.where(kept, first.weights, 0.0)
     cut = f"{keep:,} of {len(kept):,} weights kept"
     if is_stopped:
         value, gradient = rest.value_and_gradient(weights)
@@ -273,9 +262,9 @@ def _of_the_largest(
 
 
 def _in_two_parts(
-    minimise: Minimise, objective: Criterion, start: Floats, settings: OptimizerSettings, watch: Watch, pause: int,
-    state: RunState,
-) -> Outcome:  # fmt: skip
+    minimise: Minimise, objective: Criterion, start: Floats, settings: OptimizerSettings, watch: optimizers.Watch,
+    pause: int, state: optimizers.RunState,
+) -> optimizers.Outcome:  # fmt: skip
     """Minimises an objective that changes after `pause` iterations; both runs share one count of iterations."""
     limit = getattr(settings, "max_iterations", pause)
     short = settings.model_copy(update={"max_iterations": min(pause, limit)})
@@ -289,35 +278,35 @@ def _in_two_parts(
 
 
 def _first_run(
-    minimise: Minimise, objective: Criterion, start: Floats, settings: OptimizerSettings, watch: Watch,
-    state: RunState, name: str,
-) -> tuple[Outcome, bool]:  # fmt: skip
+    minimise: Minimise, objective: Criterion, start: Floats, settings: OptimizerSettings, watch: optimizers.Watch,
+    state: optimizers.RunState, name: str,
+) -> tuple[optimizers.Outcome, bool]:  # fmt: skip
     """The first of two runs, or what a checkpoint has of it under `name`; and whether it was asked to stop."""
     is_stopped = False
 
-    def watched(step: Iteration, weights: Floats) -> bool:
+    def watched(step: optimizers.Iteration, weights: Floats) -> bool:
         nonlocal is_stopped
         is_stopped = watch(step, weights)
         return is_stopped
 
     saved = state.take(name)
     if saved is not None:
-        return outcome_from(saved, len(start)), False
+        return optimizers.outcome_from(saved, len(start)), False
     outcome = minimise(objective, start, settings, watched, state.below("optimizer"))
     return outcome, is_stopped
 
 
 def _second_run(
-    minimise: Minimise, objective: Objective, start: Floats, settings: OptimizerSettings, watch: Watch,
-    state: RunState, name: str, first: Outcome,
-) -> Outcome:  # fmt: skip
+    minimise: Minimise, objective: optimizers.Objective, start: Floats, settings: OptimizerSettings,
+    watch: optimizers.Watch, state: optimizers.RunState, name: str, first: optimizers.Outcome,
+) -> optimizers.Outcome:  # fmt: skip
     """The second of two runs, whose iterations, evaluations and seconds count on; a checkpoint has the first one."""
 
-    def watched(step: Iteration, weights: Floats) -> bool:
+    def watched(step: optimizers.Iteration, weights: Floats) -> bool:
         seconds = first.seconds + step.seconds
         return watch(step._replace(iteration=first.iterations + step.iteration, seconds=seconds), weights)
 
-    state.keep(name, lambda: outcome_state(first))
+    state.keep(name, lambda: optimizers.outcome_state(first))
     second = minimise(objective, start, settings, watched, state.below("optimizer"))
     return replace(
         second,

@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import semantics
 from ..data import Corpus
 from ..features import RegisteredFeature
 from ..foundation import (
@@ -41,16 +42,6 @@ from ..foundation import (
 from ..metrics import goodness
 from ..model import TrainedModel, model_as_bytes, model_from_bytes
 from ..optimizers import Iteration
-from ..semantics import (
-    Candidates,
-    Interval,
-    Resolved,
-    SearchRange,
-    stage_chain,
-    stage_settings,
-    tuned_ranges,
-    with_constants,
-)
 from ..syntax import Number, Value, value_text
 from .checking import AnyTemplate, as_resolved, checker_warnings, require_arguments
 from .pipeline import fit, with_probabilities, with_remarks
@@ -63,13 +54,13 @@ Values = dict[str, Value]  # of each constant
 Proposals = Generator[Values, float, None]
 
 
-def _grid(ranges: Mapping[str, SearchRange], current: Values, trials: int, seed: int) -> Proposals:
+def _grid(ranges: Mapping[str, semantics.SearchRange], current: Values, trials: int, seed: int) -> Proposals:
     """Every combination of candidates and of points of the intervals, with as many points as `trials` allows.
 
     An interval has at least its two ends, even where that exceeds `trials`.
     """
-    intervals = sum(isinstance(span, Interval) for span in ranges.values())
-    listed = math.prod(len(span.values) for span in ranges.values() if isinstance(span, Candidates))
+    intervals = sum(isinstance(span, semantics.Interval) for span in ranges.values())
+    listed = math.prod(len(span.values) for span in ranges.values() if isinstance(span, semantics.Candidates))
     points = 2
     while intervals and listed * (points + 1) ** intervals <= trials:
         points += 1
@@ -78,15 +69,15 @@ def _grid(ranges: Mapping[str, SearchRange], current: Values, trials: int, seed:
         yield dict(zip(ranges, combination, strict=True))
 
 
-def grid_values(span: SearchRange, count: int) -> list[Value]:
+def grid_values(span: semantics.SearchRange, count: int) -> list[Value]:
     """All candidates of a range, or at most `count` points of an interval, its ends among them."""
-    if isinstance(span, Candidates):
+    if isinstance(span, semantics.Candidates):
         return list(span.values)
     shares = np.linspace(0.0, 1.0, count).tolist()
     return list(dict.fromkeys(_at(span, share) for share in shares))
 
 
-def _at(interval: Interval, share: float) -> Value:
+def _at(interval: semantics.Interval, share: float) -> Value:
     """The number that is `share` of the way from the low end to the high one."""
     low, high = interval.low, interval.high
     if share in (0.0, 1.0):
@@ -96,22 +87,22 @@ def _at(interval: Interval, share: float) -> Value:
     return _rounded(interval, low + share * (high - low))
 
 
-def _rounded(interval: Interval, number: float) -> Value:
+def _rounded(interval: semantics.Interval, number: float) -> Value:
     if interval.whole:
         return Number(value=int(min(max(round(number), interval.low), interval.high)))
     return Number(value=min(max(float(f"{number:.{DIGITS}g}"), interval.low), interval.high))
 
 
-def _place(span: SearchRange, value: Value) -> float | None:
+def _place(span: semantics.SearchRange, value: Value) -> float | None:
     """A number of an interval, or the index of a candidate; None for a value that does not lie in the range."""
-    if isinstance(span, Candidates):
+    if isinstance(span, semantics.Candidates):
         return span.values.index(value) if value in span.values else None
     if isinstance(value, Number) and span.low <= value.value <= span.high:
         return value.value
     return None
 
 
-def _random(ranges: Mapping[str, SearchRange], current: Values, trials: int, seed: int) -> Proposals:
+def _random(ranges: Mapping[str, semantics.SearchRange], current: Values, trials: int, seed: int) -> Proposals:
     """First the template's values, if they lie in their ranges; then values drawn evenly, none twice."""
     generator = np.random.default_rng(seed)
     tried: list[Values] = []
@@ -128,15 +119,15 @@ def _random(ranges: Mapping[str, SearchRange], current: Values, trials: int, see
         yield values
 
 
-def _drawn(span: SearchRange, generator: np.random.Generator) -> Value:
-    if isinstance(span, Candidates):
+def _drawn(span: semantics.SearchRange, generator: np.random.Generator) -> Value:
+    if isinstance(span, semantics.Candidates):
         return span.values[int(generator.integers(len(span.values)))]
     if span.whole and not span.log:
         return Number(value=int(generator.integers(int(span.low), int(span.high), endpoint=True)))
     return _at(span, float(generator.random()))
 
 
-def _optuna(ranges: Mapping[str, SearchRange], current: Values, trials: int, seed: int) -> Proposals:
+def _optuna(ranges: Mapping[str, semantics.SearchRange], current: Values, trials: int, seed: int) -> Proposals:
     """First the template's values, if they lie in their ranges; then proposals of Optuna's Parzen estimator (TPE)."""
     with needed("optuna", "the search `optuna` needs the package `optuna`"):
         import optuna
@@ -151,8 +142,8 @@ def _optuna(ranges: Mapping[str, SearchRange], current: Values, trials: int, see
         study.tell(trial, score)
 
 
-def _suggested(trial: Any, name: str, span: SearchRange) -> Value:
-    if isinstance(span, Candidates):
+def _suggested(trial: Any, name: str, span: semantics.SearchRange) -> Value:
+    if isinstance(span, semantics.Candidates):
         return span.values[int(trial.suggest_categorical(name, list(range(len(span.values)))))]
     if span.whole:
         return Number(value=trial.suggest_int(name, int(span.low), int(span.high), log=span.log))
@@ -160,7 +151,7 @@ def _suggested(trial: Any, name: str, span: SearchRange) -> Value:
 
 
 # A search takes the ranges, the values that the template has, the number of trials, and a seed.
-SEARCHES: Table[Callable[[Mapping[str, SearchRange], Values, int, int], Proposals]] = Table(
+SEARCHES: Table[Callable[[Mapping[str, semantics.SearchRange], Values, int, int], Proposals]] = Table(
     "way to search", {"grid": _grid, "random": _random, "optuna": _optuna}, {"tpe": "optuna", "bayesian": "optuna"}
 )
 
@@ -357,7 +348,7 @@ class ConstantSearch:
     def run(self, plan: SearchPlan) -> TrainedModel:
         """The model of the best trial."""
         data, spec = self.data, self.data.resolved.spec
-        ranges = tuned_ranges(data.resolved, stage=data.stage, registered=tuple(data.registered or ()))
+        ranges = semantics.tuned_ranges(data.resolved, stage=data.stage, registered=tuple(data.registered or ()))
         current = {name: spec.settled(spec.constant(name) or Number(value=0)) for name in ranges}
         proposals = SEARCHES[plan.search](ranges, current, plan.trials, plan.seed)
         (self._run_together if plan.is_parallel else self._run_by_turns)(proposals, plan)
@@ -377,10 +368,10 @@ class ConstantSearch:
         edges = [note for name, span in ranges.items() if (note := self._edge_note(name, span, trial))]
         return model.with_record(replace(model.record, tuning=path, notes=(*model.record.notes, *edges)))
 
-    def _edge_note(self, name: str, span: SearchRange, best: Trial) -> str | None:
+    def _edge_note(self, name: str, span: semantics.SearchRange, best: Trial) -> str | None:
         """A note if the best value is an end of its range, and values between the ends are not as good."""
         value = best.values[name]
-        if isinstance(span, Candidates) or value not in (span.low, span.high):
+        if isinstance(span, semantics.Candidates) or value not in (span.low, span.high):
             return None
         inside = [one.dev for one in self._trials if one.values[name] not in (span.low, span.high)]
         if all(dev == best.dev for dev in inside):
@@ -449,7 +440,7 @@ def _plain(value: Value) -> float | str:
 class TrialData:
     """What all trials of a search have in common. The fields are arguments of `tune`."""
 
-    resolved: Resolved
+    resolved: semantics.Resolved
     corpus: Corpus | None
     dev: Corpus
     stage: str | None = None
@@ -469,11 +460,12 @@ class TrialData:
         begun, spec = time.perf_counter(), self.resolved.spec
         trial = Trial(0, {name: _plain(value) for name, value in values.items()}, math.nan, 0.0)
         looks_at_dev = any(
-            stage_settings(spec, entry.label).patience is not None for entry in stage_chain(spec, self.stage)
+            semantics.stage_settings(spec, entry.label).patience is not None
+            for entry in semantics.stage_chain(spec, self.stage)
         )
         try:
             model = fit(
-                with_constants(self.resolved, values),
+                semantics.with_constants(self.resolved, values),
                 self.corpus,
                 stage=self.stage,
                 dev=self.dev if looks_at_dev else None,

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from .. import data
+from .. import data, semantics
 from ..criteria import NumberColumns, TrainingProblem, gradient_runs, with_learned_sweeps
 from ..features import (
     Candidates,
@@ -44,30 +44,12 @@ from ..graph import (
 )
 from ..inference import Workers, refuse_fscore
 from ..model import gold_of
-from ..semantics import (
-    FscoreDecoding,
-    GivenScores,
-    ModelSpec,
-    PrunedSettings,
-    decoding,
-    enforced_onces,
-    inference_settings,
-    learns,
-    once_constraint,
-    once_refusal,
-    plain,
-    read_decoding,
-    run_memories,
-    segment_classes,
-    shortest_segment,
-    stage_settings,
-)
 from ..syntax import DataSpec, label_at, statement_text
 from .size_limits import naming_statements, refuse_too_large
 
 
 def gold_segments(
-    spec: ModelSpec, states: Mapping[str, Sequence[str]], corpus: data.Corpus, labels: data.EncodedLabels
+    spec: semantics.ModelSpec, states: Mapping[str, Sequence[str]], corpus: data.Corpus, labels: data.EncodedLabels
 ) -> dict[int, Candidates]:
     """The segments of each `segment` statement, by the number of its clique, in sentences whose labels are all known.
 
@@ -83,7 +65,7 @@ def gold_segments(
         unknown = np.concatenate([[0], np.cumsum(codes < 0)])[corpus.sentence_off]
         known = known_segments(shape, codes, unknown[1:] == unknown[:-1], corpus.sentence_off)
         found[number] = known.candidates(shape.limit)
-        least = shortest_segment(spec, clique)
+        least = semantics.shortest_segment(spec, clique)
         shorter = np.flatnonzero(known.length < least)
         if len(shorter):
             tokens, fewest = known.start[shorter], int(known.length.min())
@@ -107,11 +89,13 @@ def gold_segments(
     return found
 
 
-def idle_guides(spec: ModelSpec, states: Mapping[str, Sequence[str]]) -> Iterator[Diagnostic]:
+def idle_guides(spec: semantics.ModelSpec, states: Mapping[str, Sequence[str]]) -> Iterator[Diagnostic]:
     """A warning for each view of one state that prunes.   states: of every label."""
-    settings = [(inference_settings(spec), spec.infer.span)]
+    settings = [(semantics.inference_settings(spec), spec.infer.span)]
     settings += [
-        (own, stage.span) for stage in spec.stages if (own := stage_settings(spec, stage.label).infer) is not None
+        (own, stage.span)
+        for stage in spec.stages
+        if (own := semantics.stage_settings(spec, stage.label).infer) is not None
     ]
     seen = {
         view.name: view_map(spec, view, states[label]).states
@@ -119,7 +103,7 @@ def idle_guides(spec: ModelSpec, states: Mapping[str, Sequence[str]]) -> Iterato
         if (label := view_label(spec, view)) is not None
     }
     for asked, place in settings:
-        if not isinstance(asked, PrunedSettings) or asked.by is None or len(seen.get(asked.by, "ab")) > 1:
+        if not isinstance(asked, semantics.PrunedSettings) or asked.by is None or len(seen.get(asked.by, "ab")) > 1:
             continue
         others = [name for name, values in seen.items() if len(values) > 1]
         instead = f"write `by = {others[0]}`, a view with {len(seen[others[0]]):,} states, or " if others else ""
@@ -145,7 +129,7 @@ class UntrainedModel:
     constraints read.   relations: pairs of each relational clique, by its number.
     """
 
-    spec: ModelSpec
+    spec: semantics.ModelSpec
     corpus: data.Corpus
     states: Mapping[str, tuple[str, ...]]
     lexicons: Lexicons
@@ -178,9 +162,9 @@ class UntrainedModel:
 
 
 def assemble(
-    spec: ModelSpec, corpus: data.Corpus, directories: Mapping[str, Path], registered: Mapping[str, RegisteredFeature],
-    workers: Workers = ALONE, *, remark: Callable[[Diagnostic], None] | None = None,
-    observed: data.Corpus | None = None,
+    spec: semantics.ModelSpec, corpus: data.Corpus, directories: Mapping[str, Path],
+    registered: Mapping[str, RegisteredFeature], workers: Workers = ALONE, *,
+    remark: Callable[[Diagnostic], None] | None = None, observed: data.Corpus | None = None,
 ) -> UntrainedModel:  # fmt: skip
     """Builds the assembly. DcrfError where a gold label is no state, or breaks a hard constraint, and, before anything
     large is built, where the model would not fit into memory.
@@ -215,9 +199,9 @@ def assemble(
     return UntrainedModel(spec, corpus, states, lexicons, extractor, rows, relations, graph, gold)
 
 
-def corpus_without_tokens(spec: ModelSpec, directories: Mapping[str, Path]) -> data.Corpus:
+def corpus_without_tokens(spec: semantics.ModelSpec, directories: Mapping[str, Path]) -> data.Corpus:
     """What a template without weights is trained on. DcrfError where it learns weights, or the states of a label."""
-    learned = [f"clique {clique.label}" for clique in spec.cliques if learns(clique)]
+    learned = [f"clique {clique.label}" for clique in spec.cliques if semantics.learns(clique)]
     if learned:
         listed = ", ".join(quoted_names(learned, MOST_TYPES))
         message = f"there is no data, from which the weights of {len(learned):,} of {len(spec.cliques):,} cliques are "
@@ -231,7 +215,7 @@ def corpus_without_tokens(spec: ModelSpec, directories: Mapping[str, Path]) -> d
 
 
 def broken_constraints(
-    spec: ModelSpec,
+    spec: semantics.ModelSpec,
     states: Mapping[str, tuple[str, ...]],
     graph: ModelGraph,
     corpus: data.Corpus,
@@ -265,7 +249,7 @@ def broken_constraints(
     return complaints
 
 
-def _impossible_scores(given: GivenScores, corpus: data.Corpus, tokens: Ints) -> Diagnostic:
+def _impossible_scores(given: semantics.GivenScores, corpus: data.Corpus, tokens: Ints) -> Diagnostic:
     """The error that given scores forbid gold labels at these tokens."""
     columns, places = " + ".join(f"`{term.column}`" for term in given.terms), f"place{'s' * (len(tokens) > 1)}"
     return Diagnostic(
@@ -287,15 +271,19 @@ def number_columns(corpus: data.Corpus) -> NumberColumns:
 
 
 def refuse_undecodable(
-    spec: ModelSpec, states: Mapping[str, tuple[str, ...]], graph: ModelGraph, stage: str | None
+    spec: semantics.ModelSpec, states: Mapping[str, tuple[str, ...]], graph: ModelGraph, stage: str | None
 ) -> None:
     """DcrfError where the graph does not allow the decoding rule of a stage: `fscore`, or `once` by a search."""
-    settings = read_decoding(decoding(spec, stage))
-    if isinstance(settings, FscoreDecoding):
+    settings = semantics.read_decoding(semantics.decoding(spec, stage))
+    if isinstance(settings, semantics.FscoreDecoding):
         refuse_fscore(settings.label, graph, {label.name: states[label.name] for label in spec.labels})
-    if not enforced_onces(spec, states):
+    if not semantics.enforced_onces(spec, states):
         return
-    refusal, rule, shown = once_refusal(spec, states), decoding(spec, stage), statement_text(spec.onces[0])
+    refusal, rule, shown = (
+        semantics.once_refusal(spec, states),
+        semantics.decoding(spec, stage),
+        statement_text(spec.onces[0]),
+    )
     if refusal is not None:
         raise data_error("once-not-exact", refusal.message, help=refusal.remedy)
     if rule != "joint":
@@ -304,10 +292,10 @@ def refuse_undecodable(
 
 
 def _repeated_runs(
-    spec: ModelSpec, states: Mapping[str, tuple[str, ...]], corpus: data.Corpus, gold: Gold
+    spec: semantics.ModelSpec, states: Mapping[str, tuple[str, ...]], corpus: data.Corpus, gold: Gold
 ) -> Iterator[Diagnostic]:
     """What begins again in the gold labels, and may occur once."""
-    for runs in once_constraint(spec, states) if spec.onces else ():
+    for runs in semantics.once_constraint(spec, states) if spec.onces else ():
         codes, off = gold.codes[runs.label], corpus.sentence_off
         tokens = runs.again(codes, off)
         if len(tokens):
@@ -326,14 +314,14 @@ def _repeated_runs(
 
 
 def _runs_out_of_bounds(
-    spec: ModelSpec, states: Mapping[str, tuple[str, ...]], corpus: data.Corpus, gold: Gold
+    spec: semantics.ModelSpec, states: Mapping[str, tuple[str, ...]], corpus: data.Corpus, gold: Gold
 ) -> Iterator[Diagnostic]:
     """Gold runs that are shorter or longer than `runs` statements say, in sentences whose labels are all known."""
     off, numbers = corpus.sentence_off, {label.name: m for m, label in enumerate(spec.labels)}
-    for memory in run_memories(spec):
+    for memory in semantics.run_memories(spec):
         codes, listed = gold.codes[numbers[memory.label]], states[memory.label]
         found = bounded_runs(memory, listed, codes, complete_sentences(codes, off), off)
-        kinds = segment_classes(memory.label_domain, listed)
+        kinds = semantics.segment_classes(memory.label_domain, listed)
         bounds = [memory.bounds_of(one.name) for one in kinds]
         least, most, cut = (
             np.array(column)[found.kind]
@@ -356,7 +344,7 @@ def _runs_out_of_bounds(
             )
 
 
-def known_columns(spec: ModelSpec) -> list[str]:
+def known_columns(spec: semantics.ModelSpec) -> list[str]:
     """The columns whose training values an `oov_accuracy(label, column)` metric asks about."""
-    columns = {plain(call.arguments[1].value) for call in spec.evaluate if call.name == "oov_accuracy"}
+    columns = {semantics.plain(call.arguments[1].value) for call in spec.evaluate if call.name == "oov_accuracy"}
     return sorted(map(str, columns))

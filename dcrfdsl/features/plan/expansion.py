@@ -14,26 +14,14 @@ import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
+from ... import semantics
 from ...foundation import cached_property, data_error, dataclass
-from ...semantics import (
-    DEEPEST,
-    FUNCTIONS,
-    MOST_FEATURES,
-    ModelSpec,
-    gap_of,
-    gives_number,
-    has_offset,
-    is_of_sentence,
-    plain,
-    rewritten,
-    terms,
-)
 from ...syntax import NUMERIC, CliqueSpec, FeatureGroup, nodes as ex
 from . import term_places as places
 from .notation import condition_text
 
 BIAS = "bias"
-MOST_STEPS = 10 * MOST_FEATURES  # a feature counts one step for each group around it
+MOST_STEPS = 10 * semantics.MOST_FEATURES  # a feature counts one step for each group around it
 
 
 @dataclass(frozen=True)
@@ -105,12 +93,12 @@ class Expansion:
     bias_of_clique: tuple[bool, ...]
 
 
-def expand(spec: ModelSpec) -> Expansion:
+def expand(spec: semantics.ModelSpec) -> Expansion:
     """The distinct feature sets of a model. A relational clique has its own set, over its pairs of positions."""
     plans: dict[FeatureSetPlan, int] = {}
     set_of_clique, bias_of_clique = [], []
     for n, clique in enumerate(spec.cliques):
-        learned = (feature for feature in clique.features if not has_offset(feature))
+        learned = (feature for feature in clique.features if not semantics.has_offset(feature))
         listed = [places.with_offsets(feature, clique.positions) for feature in learned]
         features, bias = expand_features(spec, listed) if not clique.segmental else of_segments(spec, clique)
         relation, segment = n if clique.relational else -1, n if clique.segmental else -1
@@ -118,21 +106,21 @@ def expand(spec: ModelSpec) -> Expansion:
         if clique.edges != "inside" and not clique.relational:
             offsets = [offset for site in clique.sites for offset in places.offsets_of(site.place)]
             pads = max(0, *offsets), max(0, *(-offset for offset in offsets))
-        plan = FeatureSetPlan(features, *pads, relation, segment, is_of_sentence(spec, clique))
+        plan = FeatureSetPlan(features, *pads, relation, segment, semantics.is_of_sentence(spec, clique))
         number = plans.setdefault(plan, len(plans)) if features else -1
         set_of_clique.append(number)
         bias_of_clique.append(bias or not clique.features)
     return Expansion(tuple(plans), tuple(set_of_clique), tuple(bias_of_clique))
 
 
-def of_segments(spec: ModelSpec, clique: CliqueSpec) -> tuple[tuple[ExpandedFeature, ...], bool]:
+def of_segments(spec: semantics.ModelSpec, clique: CliqueSpec) -> tuple[tuple[ExpandedFeature, ...], bool]:
     """The features of a `segment` statement, which are of candidates, not of positions; whether it has `bias`."""
     features, bias = expand_features(spec, [places.with_length(feature) for feature in clique.features])
     least = _min_count(spec, clique.min_count, clique.label)
     return tuple(replace(feature, min_count=max(least, feature.min_count)) for feature in features), bias
 
 
-def _min_count(spec: ModelSpec, value: int | ex.Reference, owner: str) -> int:
+def _min_count(spec: semantics.ModelSpec, value: int | ex.Reference, owner: str) -> int:
     settled = spec.settled(value) if isinstance(value, ex.Reference) else value
     count = settled.value if isinstance(settled, ex.Number) else settled
     if not isinstance(count, int):
@@ -140,7 +128,9 @@ def _min_count(spec: ModelSpec, value: int | ex.Reference, owner: str) -> int:
     return count
 
 
-def expand_features(spec: ModelSpec, features: Iterable[ex.Feature]) -> tuple[tuple[ExpandedFeature, ...], bool]:
+def expand_features(
+    spec: semantics.ModelSpec, features: Iterable[ex.Feature]
+) -> tuple[tuple[ExpandedFeature, ...], bool]:
     """A feature list, flat and without repetitions, and whether it contains `bias`."""
     bias = False
     merged: dict[tuple[Factor, ...], ExpandedFeature] = {}
@@ -159,7 +149,7 @@ def expand_features(spec: ModelSpec, features: Iterable[ex.Feature]) -> tuple[tu
     return tuple(merged.values()), bias
 
 
-def fixed_condition(spec: ModelSpec, condition: ex.Condition) -> ex.Condition:
+def fixed_condition(spec: semantics.ModelSpec, condition: ex.Condition) -> ex.Condition:
     """A condition with every place places.moved inside its references; it must not contain a window."""
     variants: list[ex.Condition] = places.variants_of(_with_constants(spec, condition), 0)
     if len(variants) > 1:
@@ -168,9 +158,9 @@ def fixed_condition(spec: ModelSpec, condition: ex.Condition) -> ex.Condition:
     return variants[0]
 
 
-def leaves(spec: ModelSpec, condition: ex.Condition) -> Iterator[tuple[ex.Reference | ex.Apply, int]]:
+def leaves(spec: semantics.ModelSpec, condition: ex.Condition) -> Iterator[tuple[ex.Reference | ex.Apply, int]]:
     """The leaves of an expanded condition: columns, `first`, `last`, `index` and spans, each with its place."""
-    return filter(None, (_leaf(spec, term) for term in terms(condition)))
+    return filter(None, (_leaf(spec, term) for term in semantics.terms(condition)))
 
 
 # expansion ----------------------------------------------------------------------------------------------------
@@ -180,7 +170,7 @@ def leaves(spec: ModelSpec, condition: ex.Condition) -> Iterator[tuple[ex.Refere
 class _Expander:
     """Expands feature lists. `steps` counts the features so far, because groups that contain each other never end."""
 
-    spec: ModelSpec
+    spec: semantics.ModelSpec
     steps: Iterator[int]
 
     def feature(self, feature: ex.Feature, shift: int, groups: tuple[str, ...]) -> Iterator[ExpandedFeature]:
@@ -189,9 +179,11 @@ class _Expander:
         for combination in itertools.product(*(tuple(self.factor(factor, shift, groups)) for factor in factors)):
             if next(self.steps) > MOST_STEPS:
                 chain = " → ".join(f"`{name}`" for name in groups[:8]) or f"`{condition_text(factors[0])}` …"
-                raise data_error("too-many-features", f"a list stands for more than {MOST_FEATURES} features: {chain}")
+                raise data_error(
+                    "too-many-features", f"a list stands for more than {semantics.MOST_FEATURES} features: {chain}"
+                )
             yield _crossed(combination)
-        gap = None if isinstance(feature, ex.Cross) else gap_of(self.spec, feature)
+        gap = None if isinstance(feature, ex.Cross) else semantics.gap_of(self.spec, feature)
         if gap is not None:
             yield from self.feature(gap, shift, groups)
 
@@ -211,8 +203,8 @@ class _Expander:
     def group(self, group: FeatureGroup, shift: int, groups: tuple[str, ...]) -> Iterator[ExpandedFeature]:
         if group.name in groups:
             raise data_error("group-cycle", f"feature group `{group.name}` contains itself")
-        if len(groups) >= DEEPEST:
-            message = f"feature groups are nested more than {DEEPEST} deep, down to `{group.name}`"
+        if len(groups) >= semantics.DEEPEST:
+            message = f"feature groups are nested more than {semantics.DEEPEST} deep, down to `{group.name}`"
             raise data_error("groups-too-deep", message)
         options = ExpandedFeature((), _min_count(self.spec, group.min_count, group.name), group.outside)
         for feature in group.features:
@@ -248,17 +240,17 @@ def _crossed(parts: Sequence[ExpandedFeature]) -> ExpandedFeature:
 # places -------------------------------------------------------------------------------------------------------
 
 
-def _with_constants(spec: ModelSpec, condition: ex.Condition) -> ex.Condition:
+def _with_constants(spec: semantics.ModelSpec, condition: ex.Condition) -> ex.Condition:
     """`pos = NN`, or `pos = N` with `let N = "NN"`, becomes `pos is NN`: a side that reads nothing is a value."""
     if isinstance(condition, ex.Apply):
-        return _joined(spec, rewritten(condition, lambda part: _with_constants(spec, part)))
+        return _joined(spec, semantics.rewritten(condition, lambda part: _with_constants(spec, part)))
     if isinstance(condition, ex.Compares) and isinstance(condition.right, ex.Reference):
         bound = spec.settled(condition.right)  # `age > adult` with `let adult = 18`
         return condition.model_copy(update={"right": bound}) if isinstance(bound, ex.Number) else condition
     if not isinstance(condition, ex.Equals):
-        return rewritten(condition, lambda part: _with_constants(spec, part))
-    if gives_number(condition.left) or gives_number(condition.right):
-        left, right = sorted((condition.left, condition.right), key=gives_number, reverse=True)
+        return semantics.rewritten(condition, lambda part: _with_constants(spec, part))
+    if semantics.gives_number(condition.left) or semantics.gives_number(condition.right):
+        left, right = sorted((condition.left, condition.right), key=semantics.gives_number, reverse=True)
         compared = ex.Compares(left=left, sign="!=" if condition.negated else "=", right=right)
         return _with_constants(spec, compared)
     for term, other in ((condition.left, condition.right), (condition.right, condition.left)):
@@ -267,15 +259,15 @@ def _with_constants(spec: ModelSpec, condition: ex.Condition) -> ex.Condition:
             column = spec.column(term.name) if isinstance(term, ex.Reference) else None
             if isinstance(settled, ex.Number) and column is not None and column.type.name in NUMERIC:
                 return ex.Compares(left=term, sign="!=" if condition.negated else "=", right=settled)
-            state = plain(settled)
+            state = semantics.plain(settled)
             return ex.Is(term=term, state=str(state if state is not None else other.name), negated=condition.negated)
     return condition
 
 
-def _joined(spec: ModelSpec, term: ex.Apply) -> ex.Apply:
+def _joined(spec: semantics.ModelSpec, term: ex.Apply) -> ex.Apply:
     """A call of a user's function that reads several values, with fixed places inside; any other call as it is."""
     lexicons = {lexicon.name for lexicon in spec.lexicons}
-    if term.function in FUNCTIONS or term.function in lexicons:
+    if term.function in semantics.FUNCTIONS or term.function in lexicons:
         return term
 
     def read(value: ex.Value) -> bool:
@@ -298,10 +290,10 @@ def _joined(spec: ModelSpec, term: ex.Apply) -> ex.Apply:
     return term.model_copy(update={"arguments": tuple(arguments)})
 
 
-def _leaf(spec: ModelSpec, term: ex.Reference | ex.Apply) -> tuple[ex.Reference | ex.Apply, int] | None:
+def _leaf(spec: semantics.ModelSpec, term: ex.Reference | ex.Apply) -> tuple[ex.Reference | ex.Apply, int] | None:
     """The column, position or span under a term, without its place; None for a constant or a state."""
     if isinstance(term, ex.Reference):
-        signature = FUNCTIONS.get(term.name)
+        signature = semantics.FUNCTIONS.get(term.name)
         bare = signature is not None and not signature.parameters
         known = spec.column(term.name) is not None or bare or term.name == places.LENGTH_OF_SEGMENT
         return (

@@ -19,6 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ... import metrics
 from ...data import Segments
 from ...foundation import (
     Block,
@@ -34,23 +35,6 @@ from ...foundation import (
     Picture,
     TextTable,
     whole_shade,
-)
-from ...metrics import (
-    NOTHING,
-    Confusion,
-    Evaluation,
-    Interval,
-    Reliability,
-    RiskCoverage,
-    SentenceCounts,
-    bootstrap_interval,
-    bootstrap_intervals,
-    confusion_of,
-    reliability_of,
-    same_tokens,
-    segments_compared,
-    sentence_counts,
-    shares_a_token,
 )
 from ...semantics import has_segments
 from .charts import Series, line_chart, reliability_chart
@@ -74,25 +58,25 @@ class SegmentConfusion(NamedTuple):
     invented: Ints
 
 
-def state_confusion(found: Confusion) -> tuple[list[str], Ints]:
+def state_confusion(found: metrics.Confusion) -> tuple[list[str], Ints]:
     """The states, the most frequent gold state first, and how often one (row) was labelled so (column), [K, K]."""
     counts = found.matrix
     order = np.lexsort((-counts.sum(axis=0), -counts.sum(axis=1)))
     return [found.states[k] for k in order.tolist()], counts[np.ix_(order, order)]
 
 
-def segment_confusion(evaluation: Evaluation, label: str) -> SegmentConfusion:
+def segment_confusion(evaluation: metrics.Evaluation, label: str) -> SegmentConfusion:
     """Counts of gold and predicted segments of a label with segments."""
-    found, num_tokens = segments_compared(evaluation, label), evaluation.num_tokens
+    found, num_tokens = metrics.segments_compared(evaluation, label), evaluation.num_tokens
     golds, ours, types = found.golds, found.ours, found.types
     size = len(types)
-    partner = same_tokens(golds, ours, num_tokens)
+    partner = metrics.same_tokens(golds, ours, num_tokens)
     matched = partner >= 0
     same = np.bincount(golds.kind[matched] * size + ours.kind[partner[matched]], minlength=size * size)
     alone = np.ones(len(ours.start), np.bool_)
     alone[partner[matched]] = False
-    touched, touches = shares_a_token(golds, ours, num_tokens), shares_a_token(ours, golds, num_tokens)
-    touches |= shares_a_token(ours, found.unsure, num_tokens)
+    touched, touches = metrics.shares_a_token(golds, ours, num_tokens), metrics.shares_a_token(ours, golds, num_tokens)
+    touches |= metrics.shares_a_token(ours, found.unsure, num_tokens)
 
     def counted(segments: Segments, chosen: Mask) -> Ints:
         return np.bincount(segments.kind[chosen], minlength=size).astype(np.int64)
@@ -116,10 +100,15 @@ OTHERS = "all others"
 
 def score_section(found: Findings) -> Section:
     """The template's metrics, and common scores with intervals."""
-    counts = list(sentence_counts(found.evaluation, list(found.evaluation.gold), found.metrics))
+    counts = list(metrics.sentence_counts(found.evaluation, list(found.evaluation.gold), found.metrics))
     level, draws, seed = found.sampling
-    intervals = bootstrap_intervals([(one.counts, one.score) for one in counts], level=level, draws=draws, seed=seed)
-    whole, types = list[tuple[SentenceCounts, Interval]](), list[tuple[SentenceCounts, Interval]]()
+    intervals = metrics.bootstrap_intervals(
+        [(one.counts, one.score) for one in counts], level=level, draws=draws, seed=seed
+    )
+    whole, types = (
+        list[tuple[metrics.SentenceCounts, metrics.Interval]](),
+        list[tuple[metrics.SentenceCounts, metrics.Interval]](),
+    )
     for one, interval in zip(counts, intervals, strict=True):
         is_of_type = one.name.startswith("segments(") and ")." in one.name
         (types if is_of_type else whole).append((one, interval))
@@ -152,11 +141,11 @@ def _row_of_terms(name: str, terms: Floats, found: Findings) -> list[str]:
     def score(sums: Floats) -> Floats:
         return sums[..., 0] / size
 
-    low, high = bootstrap_interval(terms[:, None], score, level=level, draws=draws, seed=seed)
+    low, high = metrics.bootstrap_interval(terms[:, None], score, level=level, draws=draws, seed=seed)
     return [name + unit, f"{scale * value:.2f}", f"{scale * low:.2f} – {scale * high:.2f}", "", "", f"{len(terms):,}"]
 
 
-def _score_table(caption: str, pairs: Sequence[tuple[SentenceCounts, Interval]]) -> TextTable:
+def _score_table(caption: str, pairs: Sequence[tuple[metrics.SentenceCounts, metrics.Interval]]) -> TextTable:
     rows = []
     for one, interval in pairs:
         size = 3 if one.macro else one.counts.shape[1]
@@ -187,7 +176,7 @@ def confusion_section(found: Findings) -> Section:
 
 
 def _states(found: Findings, label: str) -> Iterator[Block]:
-    confused = confusion_of(found.evaluation, label)
+    confused = metrics.confusion_of(found.evaluation, label)
     states, counts = state_confusion(confused)
     names, shown = states, counts
     if len(states) > MOST_STATES:  # the others as one; its diagonal holds what was right or confused among them
@@ -196,7 +185,7 @@ def _states(found: Findings, label: str) -> Iterator[Block]:
         np.add.at(shown, (place[:, None], place[None, :]), counts)
         names = [*states[:MOST_STATES], f"{OTHERS} ({len(states) - MOST_STATES})"]
     yield _matrix(f"States of {label}: gold in rows, predicted in columns", "gold ↓ predicted →", names, names, shown)
-    pairs = [pair for pair in confused.mistakes if pair[1] is not NOTHING][:MOST_PAIRS]
+    pairs = [pair for pair in confused.mistakes if pair[1] is not metrics.NOTHING][:MOST_PAIRS]
     wrong = max(1, int(counts.sum() - np.trace(counts)))
     rows = [[gold, str(ours), f"{count:,}", f"{100 * count / wrong:.1f} %"] for gold, ours, count in pairs]
     if rows:
@@ -263,14 +252,14 @@ def calibration_section(found: Findings) -> Section:
         if not len(chosen):
             continue
         sure, right = table[chosen, predicted[chosen]], found.evaluation.right(label)[chosen]
-        blocks += [Heading(label), *_reliability(reliability_of(sure, right), label)]
-        blocks += _selection(RiskCoverage.of(sure, right), label)
+        blocks += [Heading(label), *_reliability(metrics.reliability_of(sure, right), label)]
+        blocks += _selection(metrics.RiskCoverage.of(sure, right), label)
     if not blocks:
         blocks = [Paragraph("There are no probabilities to judge.", kind="note")]
     return Section("calibration", "Calibration", blocks)
 
 
-def _selection(curve: RiskCoverage, label: str) -> Iterator[Block]:
+def _selection(curve: metrics.RiskCoverage, label: str) -> Iterator[Block]:
     area = f"The area under the curve is {curve.area:.4f}."
     yield Paragraph(f"If only the surest labels were taken unseen, so many of them would be wrong. {area}")
     shares = np.arange(1, len(curve.risks) + 1) / len(curve.risks)
@@ -283,7 +272,7 @@ def _selection(curve: RiskCoverage, label: str) -> Iterator[Block]:
     yield TextTable(f"Labels of {label} from a probability on", ["probability", "of all, %", "right, %"], rows)
 
 
-def _reliability(bins: Reliability, label: str) -> Iterator[Block]:
+def _reliability(bins: metrics.Reliability, label: str) -> Iterator[Block]:
     yield Paragraph(
         f"Expected calibration error: {100 * bins.error:.2f} %. The bars would end on the diagonal if probabilities "
         "were what they say."

@@ -20,19 +20,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from ...foundation import DcrfError, Diagnostic, Mask, Span, dataclass, did_you_mean, np
 from ...syntax import Constraint, Memory, Once, Runs, Scheme
-from ..conditions import (
-    HardTable,
-    Sites,
-    bound_types,
-    constraint_sites,
-    constraint_table,
-    enforced_onces,
-    memory_sites,
-    memory_tables,
-    once_refusal,
-    share_bounds,
-    share_table,
-)
+from .. import conditions
 from ..schema import legal_moves, nodes, reference_names
 from ..settings import SMOOTH, LikelihoodSettings, MethodSettings, decoding, inference_settings
 from .checked_stages import EXACT, stage_views
@@ -69,7 +57,7 @@ def satisfiable(context: Context) -> Iterator[Diagnostic]:
     """Each constraint by itself, then together with the schemes and with earlier constraints."""
     judged: list[_Judged] = []
     tried = 0
-    for one in _judged(context, context.spec.laws, constraint_table):
+    for one in _judged(context, context.spec.laws, conditions.constraint_table):
         if isinstance(one, Diagnostic):
             yield one
             continue
@@ -96,7 +84,7 @@ def _judged(context: Context, rules: Iterable[Any], make: Callable[..., Any]) ->
     for constraint in rules:
         if not constraint_can_be_tried(context, constraint):
             continue
-        names = {name for name, _ in constraint_sites(context.spec, constraint)}
+        names = {name for name, _ in conditions.constraint_sites(context.spec, constraint)}
         known = {name: states for name in names if (states := context.states(name))}
         read = set(reference_names(constraint_nodes(constraint)))
         if not names or len(known) < len(names) or not views.isdisjoint(read):
@@ -174,10 +162,10 @@ def _implied(context: Context, one: _Judged, causes: Others, why: str) -> Diagno
     return context.warning("already-implied", message, one.constraint, "forbids nothing", others=causes)
 
 
-_Held: TypeAlias = "tuple[Span, str, Sites, Mask]"
+_Held: TypeAlias = "tuple[Span, str, conditions.Sites, Mask]"
 
 
-def _schemes(context: Context, sites: Sites) -> Iterator[_Held]:
+def _schemes(context: Context, sites: conditions.Sites) -> Iterator[_Held]:
     """The legal moves of the labels that a constraint names at neighbouring positions."""
     names = {name for name, _ in sites}
     for label in context.spec.labels:
@@ -191,7 +179,7 @@ def _schemes(context: Context, sites: Sites) -> Iterator[_Held]:
             yield label.place_of("domain"), words, ((label.name, 0), (label.name, 1)), moves
 
 
-def _memories(context: Context, sites: Sites) -> Iterator[_Held]:
+def _memories(context: Context, sites: conditions.Sites) -> Iterator[_Held]:
     """The consequences of the memories among `sites` for these sites, anywhere in a sequence."""
     kept, names = context.kept.setdefault(_memories, {}), {name for name, _ in sites}
     for memory in context.spec.memories:
@@ -205,23 +193,23 @@ def _memories(context: Context, sites: Sites) -> Iterator[_Held]:
             yield memory.place_of("name"), "decided here", *_decided(tables, at, sites, known)
 
 
-def _tables_of(context: Context, memory: Memory) -> tuple[Sequence[HardTable], Mapping[str, Sequence[str]]]:
+def _tables_of(context: Context, memory: Memory) -> tuple[Sequence[conditions.HardTable], Mapping[str, Sequence[str]]]:
     """The tables of a memory, none if it cannot be judged, and the states of the variables it reads."""
-    read = memory_sites(context.spec, memory)
+    read = conditions.memory_sites(context.spec, memory)
     names = {memory.name, *(name for name, _ in read)}
     known = {name: states for name in names if (states := context.states(name))}
     far = any(not -FARTHEST <= offset < 0 for _, offset in read)
     if far or len(known) < len(names) or not memory_can_be_tried(context, memory):
         return (), known
     try:
-        return memory_tables(context.spec, memory, known), known
+        return conditions.memory_tables(context.spec, memory, known), known
     except (DcrfError, KeyError):
         return (), known  # reported elsewhere; the states of a view are unknown here
 
 
 def _decided(
-    tables: Sequence[HardTable], at: int, sites: Sites, known: Mapping[str, Sequence[str]]
-) -> tuple[Sites, Mask]:
+    tables: Sequence[conditions.HardTable], at: int, sites: conditions.Sites, known: Mapping[str, Sequence[str]]
+) -> tuple[conditions.Sites, Mask]:
     """The sites of `sites` related to a memory at offset `at`, and the joint states that it allows."""
     rest = tables[-1]
     inside = tuple((name, o + at) for name, o in rest.sites if (name, o + at) in sites)
@@ -248,7 +236,7 @@ MOST_KEPT = 8  # constraints remembered for one shape of sites
 class _Shape:
     """`allowed` over `sites` by all constraints on them; the first of these constraints, by their order."""
 
-    sites: Sites
+    sites: conditions.Sites
     allowed: Mask
     constraints: dict[int, Constraint]
 
@@ -258,13 +246,13 @@ class EarlierConstraints:
     """The constraints so far, by the shape of their sites: offsets from the first position."""
 
     count: int = 0
-    _shapes: dict[Sites, _Shape] = field(default_factory=dict)
+    _shapes: dict[conditions.Sites, _Shape] = field(default_factory=dict)
     _by_name: dict[str, list[_Shape]] = field(default_factory=dict)
 
-    def add(self, sites: Sites, allowed: Mask, constraint: Constraint) -> None:
+    def add(self, sites: conditions.Sites, allowed: Mask, constraint: Constraint) -> None:
         turn, self.count = self.count, self.count + 1
         start = min(offset for _, offset in sites)
-        moved: Sites = tuple((name, offset - start) for name, offset in sites)
+        moved: conditions.Sites = tuple((name, offset - start) for name, offset in sites)
         key = tuple(sorted(moved))
         shape = self._shapes.get(key)
         if shape is None:
@@ -275,7 +263,7 @@ class EarlierConstraints:
         if len(shape.constraints) < MOST_KEPT:
             shape.constraints[turn] = constraint
 
-    def within(self, sites: Sites) -> Iterator[tuple[Sites, Mask, dict[int, Constraint]]]:
+    def within(self, sites: conditions.Sites) -> Iterator[tuple[conditions.Sites, Mask, dict[int, Constraint]]]:
         """The constraints on `sites` or some of them, at every placement."""
         near = [shape for name in dict.fromkeys(name for name, _ in sites) for shape in self._by_name.get(name, ())]
         if 2 ** len(sites) <= len(near):
@@ -292,7 +280,7 @@ class EarlierConstraints:
                 yield placed, shape.allowed, shape.constraints
 
 
-def placements(small: Sites, large: Sites) -> list[Sites]:
+def placements(small: conditions.Sites, large: conditions.Sites) -> list[conditions.Sites]:
     """Every shift of `small` that lies within `large`."""
     within = set(large)
     name, offset = small[0]
@@ -301,7 +289,7 @@ def placements(small: Sites, large: Sites) -> list[Sites]:
     return [sites for sites in moved if within.issuperset(sites)]
 
 
-def spread(allowed: Mask, sites: Sites, large: Sites) -> Mask:
+def spread(allowed: Mask, sites: conditions.Sites, large: conditions.Sites) -> Mask:
     """`allowed` over `sites`, as an array over `large` that broadcasts."""
     axes: Mapping[tuple[str, int], int] = {site: axis for axis, site in enumerate(large)}
     order = sorted(range(len(sites)), key=lambda n: axes[sites[n]])
@@ -339,14 +327,14 @@ def _free(context: Context, once: Once, states: tuple[str, ...] | None) -> Itera
     label = context.spec.labels_by_name[once.label]
     if states is None:
         return
-    every = bound_types(once.model_copy(update={"free": ()}), label, states)
+    every = conditions.bound_types(once.model_copy(update={"free": ()}), label, states)
     for n, name in enumerate(once.free):
         if name not in every:
             guess = did_you_mean(name, every) or did_you_mean(name.partition("-")[2], every)
             message = f"`{once.label}` has no `{name}` that `once` could bind"
             remedy = f"did you mean `{guess}`?" if guess else f"it binds {listed(every)}"
             yield context.complaint("once-unknown-type", message, once.place_of("free", n), "unknown", remedy)
-    if not bound_types(once, label, states):
+    if not conditions.bound_types(once, label, states):
         message = f"this `once` forbids nothing: all of `{once.label}` may come again"
         yield context.warning("already-implied", message, once, "forbids nothing", "remove it")
 
@@ -381,14 +369,16 @@ def decodable(context: Context) -> Iterator[Diagnostic]:
         return
     known = {name: listed for name, listed in states.items() if listed is not None}
     complete = len(known) == len(states)
-    if complete and not any(bound_types(once, spec.labels_by_name[once.label], known[once.label]) for once in onces):
+    if complete and not any(
+        conditions.bound_types(once, spec.labels_by_name[once.label], known[once.label]) for once in onces
+    ):
         return  # `bound_labels` reports it
-    refusal = once_refusal(spec, known) if complete else None
+    refusal = conditions.once_refusal(spec, known) if complete else None
     if refusal is not None:
         yield context.complaint("once-not-exact", refusal.message, spec.onces[0], refusal.label, refusal.remedy)
     with suppress(DcrfError):  # `setting_rules` reports it
         rule = decoding(spec, context.stage)
-        if rule == "local" or (rule != "joint" and complete and enforced_onces(spec, known)):
+        if rule == "local" or (rule != "joint" and complete and conditions.enforced_onces(spec, known)):
             message = f"`decode {rule}` does not keep to `once {onces[0].label}`"
             at = spec.decode or spec.onces[0]
             yield context.complaint("once-not-exact", message, at, "not kept", "write `decode joint`")
@@ -407,12 +397,12 @@ def what_is_expected(context: Context) -> Iterator[Diagnostic]:
             message = "`when` says which places of the data count, and a label is not known there"
             remedy = "join it to the condition by `and`; the share is then that of all places"
             yield context.complaint("cannot-expect", message, one.when, "reads a label", remedy)
-        elif not constraint_sites(context.spec, one):
+        elif not conditions.constraint_sites(context.spec, one):
             message, remedy = "this `expect` says nothing about a label", "name one, as in `expect chunk is not O`"
             yield context.complaint("no-label-in-constraint", message, one.condition, "reads no label", remedy)
         else:
             readable.append(one)
-    for judged in _judged(context, readable, share_table):
+    for judged in _judged(context, readable, conditions.share_table):
         if isinstance(judged, Diagnostic):
             yield judged
             continue
@@ -426,7 +416,7 @@ def what_is_expected(context: Context) -> Iterator[Diagnostic]:
 def which_shares(context: Context) -> Iterator[Diagnostic]:
     """One share, or bounds of it; all between 0 and 1."""
     for one in context.spec.expectations:
-        least, most, strength = share_bounds(context.spec, one)
+        least, most, strength = conditions.share_bounds(context.spec, one)
         names = [name for name in ("share", "least", "most") if getattr(one, name) not in (None, 0.0, 1.0)]
         at = one.place_of(names[0]) if names else one.condition
         if not names or (one.share is not None and len(names) > 1):

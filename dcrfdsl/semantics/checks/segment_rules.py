@@ -13,17 +13,8 @@ from contextlib import suppress
 
 from ...foundation import DcrfError, Diagnostic
 from ...syntax import CliqueSpec, Label, Node, Place, Reference, Runs, Scheme, nodes as ex
+from .. import schema
 from ..conditions import memory_sites, sentence_labels
-from ..schema import (
-    LENGTH,
-    SCHEMES,
-    SEGMENT_FUNCTIONS,
-    gives_number,
-    longest_segment,
-    place_offset,
-    place_text,
-    shortest_segment,
-)
 from ..settings import HmsvmSettings, inference_settings
 from .checked_stages import StageView, stage_views
 from .context import COLUMN, At, Context, Others, Rule, constraint_nodes, listed
@@ -43,7 +34,7 @@ class SegmentTermReader(TermReader):
 
     def reference(self, reference: ex.Reference, *, in_list: bool = False) -> TermType:
         name = reference.name
-        if name == LENGTH and place_offset(reference.place) == 0:
+        if name == schema.LENGTH and schema.place_offset(reference.place) == 0:
             return "text"
         if name == "bias" and in_list:
             return "test"
@@ -58,13 +49,13 @@ class SegmentTermReader(TermReader):
 
     def apply(self, term: ex.Apply) -> TermType:
         counted = term.function == "bin" and len(term.arguments) == 2
-        if counted or gives_number(term):
+        if counted or schema.gives_number(term):
             what = f"`{term.function}` is learned from tokens, or reads a window of them, and a segment has several"
             self.complain(
                 SEGMENT, what, term.place_of("function"), "of a segment", "give edges, or compare: `length > 4`"
             )
             return "anything"
-        if term.function not in SEGMENT_FUNCTIONS:
+        if term.function not in schema.SEGMENT_FUNCTIONS:
             return super().apply(term)
         value = term.arguments[0].value if len(term.arguments) == 1 else None
         usage = f"write `{term.function}(COLUMN)`; functions go around it, as in `lower({term.function}(word))`"
@@ -78,7 +69,7 @@ class SegmentTermReader(TermReader):
             message = f"`{term.function}` reads one text at each token, and this is {what}"
             self.complain("not-a-text", message, value, what, usage)
             return "anything"
-        if term.function in ("any", "joined") and place_offset(value.place) != 0:
+        if term.function in ("any", "joined") and schema.place_offset(value.place) != 0:
             message = f"`{term.function}` reads the tokens of the segment, and not those beside it"
             remedy = "`first(word[-1])` is the token before the segment, `last(word[1])` the one after it"
             self.complain("bad-argument", message, value, "a place beside", remedy)
@@ -97,8 +88,8 @@ def segment_statements(context: Context) -> Iterator[Diagnostic]:
             yield context.complaint(SEGMENT, message, clique.sites[0].place_of("variable"), "no label")
         if label is not None:
             yield from ambiguous_segments(context, label, clique, SEGMENT)
-        limit = longest_segment(spec, clique)
-        least, at_least = shortest_segment(spec, clique), clique.place_of("least")
+        limit = schema.longest_segment(spec, clique)
+        least, at_least = schema.shortest_segment(spec, clique), clique.place_of("least")
         if least > min(limit, LONGEST) >= 2:
             message = f"no segment has at least {least} and at most {limit} tokens"
             yield context.complaint("bad-setting", message, at_least, "tokens", f"write at most `from {limit}`")
@@ -115,7 +106,7 @@ def segment_statements(context: Context) -> Iterator[Diagnostic]:
 def ambiguous_segments(context: Context, label: Label, statement: CliqueSpec | Runs, slug: str) -> Iterator[Diagnostic]:
     """A label whose states do not tell its segments."""
     scheme = label.domain.name if isinstance(label.domain, Scheme) else None
-    if scheme is not None and scheme in SCHEMES and SCHEMES[scheme].apart:
+    if scheme is not None and scheme in schema.SCHEMES and schema.SCHEMES[scheme].apart:
         message = f"in `{scheme}` a segment may begin with two marks, and `{statement.keyword}` needs one"
         remedy = "declare `bio(…)`, and mark the data anew: `dcrfdsl convert DATA --scheme LABEL=bio`"
         yield context.complaint(slug, message, label.domain, "two marks", remedy, [(statement, "over segments")])
@@ -232,8 +223,8 @@ def sentence_places(context: Context) -> Iterator[Diagnostic]:
 
 
 def _placed(context: Context, name: str, place: Place, at: Node) -> Iterator[Diagnostic]:
-    if place_offset(place) != 0:
-        message = f"`{name}` is of the whole sentence, and `{place_text(place)}` is a place in it"
+    if schema.place_offset(place) != 0:
+        message = f"`{name}` is of the whole sentence, and `{schema.place_text(place)}` is a place in it"
         yield context.complaint(SENTENCE, message, at, "no place", f"write `{name}`", _declared(context, name))
 
 

@@ -15,26 +15,8 @@ from typing import Literal, TypeAlias
 
 from ...foundation import Diagnostic, Span, dataclass
 from ...syntax import Column, Constraint, Expectation, Lexicon, Memory, nodes as ex
+from .. import schema
 from ..conditions import OFFSET, TRUE_STATE, factors_of, has_offset, is_offset
-from ..schema import (
-    FUNCTIONS,
-    BinProblem,
-    bind,
-    children,
-    gives_number,
-    missing_mark,
-    nodes,
-    place_offset,
-    place_text,
-    plain,
-    read_bins,
-    reads_window,
-    reference_names,
-    term_places,
-    terms,
-    tests_gap,
-    value_if_nodes,
-)
 from .context import COLUMN, LABEL_KINDS, OBSERVED_KINDS, At, Context, Declared, Others, a, constraint_nodes
 from .pattern_rules import compile_error, is_map
 from .term_messages import label_as_argument, unknown_function, unknown_state
@@ -48,7 +30,7 @@ _OF_COLUMN: dict[str, TermType] = {
     "str": "text", "bag": "texts", "weighted_bag": "weighted bag",
     "float": "number", "int": "number", "vector": "vector", "scores": "scores",
 }  # fmt: skip
-_BARE = tuple(name for name, signature in FUNCTIONS.items() if not signature.parameters)
+_BARE = tuple(name for name, signature in schema.FUNCTIONS.items() if not signature.parameters)
 MAX_PRODUCTS = 4096  # features of a cross of vectors; more can neither be learned nor held in memory
 
 
@@ -100,7 +82,7 @@ class TermReader:
             message = "one `offset` stands in a cross, and here are two: scores add up"
             self.complain("bad-argument", message, offsets[1], "a second one", "separate them by `,`")
         offset = offsets[0]
-        bound, problems = bind(FUNCTIONS[OFFSET], offset.arguments, self.context.spec.settled)
+        bound, problems = schema.bind(schema.FUNCTIONS[OFFSET], offset.arguments, self.context.spec.settled)
         for problem in problems:
             at = offset.place_of("function") if problem.index is None else offset.arguments[problem.index]
             self.complain("bad-argument", problem.message, at, help=problem.help)
@@ -140,7 +122,7 @@ class TermReader:
                 return self.term(condition)
             case ex.Matches(term=term) | ex.Has(term=term):
                 self.text(term, f"`{condition.kind}`")
-            case ex.Is(term=term) if tests_gap(self.context.spec, condition):
+            case ex.Is(term=term) if schema.tests_gap(self.context.spec, condition):
                 read_gap_test(self, condition)
             case ex.Is(term=term, state=state):
                 if self.text(term, "`is`") == "label":
@@ -236,7 +218,7 @@ class TermReader:
 
     def _word(self, term: ex.Reference) -> str:
         """The state that a bare word names, directly or as the name of a constant."""
-        settled = plain(self.context.spec.settled(term))
+        settled = schema.plain(self.context.spec.settled(term))
         return term.name if settled is None else str(settled)
 
     def _is_word(self, term: ex.Reference | ex.Apply) -> bool:
@@ -283,7 +265,7 @@ class TermReader:
             return _OF_COLUMN[column.entry.type.name]
         if entry is not None:
             return self._other_kind(entry, name, at, in_list)
-        if name in FUNCTIONS:
+        if name in schema.FUNCTIONS:
             return self._bare_function(name, at, in_list)
         if name in self.context.registered:
             self.complain("bad-argument", f"`{name}` is a function", at, "no argument", f"write `{name}(COLUMN)`")
@@ -296,7 +278,7 @@ class TermReader:
         message = f"`{name}` is a {entry.kind}, and features cannot read it: it is what the model predicts"
         if entry.kind != "label":
             message = f"`{name}` is {a(entry.kind)}, and features read only what is observed"
-        if name in FUNCTIONS:
+        if name in schema.FUNCTIONS:
             remedy = f"it hides the built-in feature `{name}`: to use that, give the {entry.kind} another name"
         declared = [(entry.place, f"declared as {a(entry.kind)} here")]
         self.complain("label-as-feature", message, at, f"{a(entry.kind)} as a feature", remedy, declared)
@@ -316,7 +298,7 @@ class TermReader:
         return "anything"
 
     def _bare_function(self, name: str, at: Span, in_list: bool) -> TermType:
-        signature = FUNCTIONS[name]
+        signature = schema.FUNCTIONS[name]
         if signature.parameters:
             message = f"`{name}` needs its `{signature.parameters[0].name}`"
             self.complain("bad-argument", message, at, "no argument", f"write `{signature.usage}`")
@@ -329,7 +311,7 @@ class TermReader:
 
     def apply(self, term: ex.Apply) -> TermType:
         name = term.function
-        if name in FUNCTIONS:
+        if name in schema.FUNCTIONS:
             return self._built_in(term)
         if self.context.named(name, "lexicon"):
             return self._looked_up(term)
@@ -339,27 +321,27 @@ class TermReader:
         return "anything"
 
     def _built_in(self, term: ex.Apply) -> TermType:
-        signature = FUNCTIONS[term.function]
-        bound, problems = bind(signature, term.arguments, self.context.spec.settled)
+        signature = schema.FUNCTIONS[term.function]
+        bound, problems = schema.bind(signature, term.arguments, self.context.spec.settled)
         for problem in problems:
             at = term.place_of("function") if problem.index is None else term.arguments[problem.index]
             self.complain("bad-argument", problem.message, at, help=problem.help)
         if term.function == "bias" and not problems:
             return self._bare_function("bias", term.place_of("function"), in_list=False)
         if term.function == "bin" and not problems:
-            bins = read_bins(term, self.context.spec.settled)
-            if isinstance(bins, BinProblem):
+            bins = schema.read_bins(term, self.context.spec.settled)
+            if isinstance(bins, schema.BinProblem):
                 self.complain("bad-argument", bins.message, term.arguments[bins.index], help=bins.help)
         if term.function == OFFSET:
             return "scores"
         term_type: TermType = "test" if signature.returns == "test" else "text"
-        if gives_number(term):
+        if schema.gives_number(term):
             term_type = "number"
             _refuse_inside(self, term)
         for argument in term.arguments:
             value = argument.value
             if value is bound.get("term") and isinstance(value, ex.Reference | ex.Apply):
-                read = read_number if term.function == "bin" or gives_number(term) else TermReader.text
+                read = read_number if term.function == "bin" or schema.gives_number(term) else TermReader.text
                 inner = read(self, value, f"`{term.function}`")
                 if term.function == "span" and inner == "weighted bag":
                     message = "`span` reads one word at each position, and this is a weighted bag"
@@ -434,9 +416,9 @@ SEVERAL: Mapping[str, str] = {"texts": "may have several values", "weighted bag"
 
 def read_comparison(reader: TermReader, condition: ex.Compares) -> None:
     """`length(word) > 3`, `index[j] - index[i] < 20`: both sides must be numbers, the right one may be a constant."""
-    for side in terms(condition.left):
+    for side in schema.terms(condition.left):
         read_number(reader, side)
-    for side in terms(condition.right):
+    for side in schema.terms(condition.right):
         settled = reader.context.spec.settled(side)
         if isinstance(settled, ex.Text):
             message = f"`{condition.sign}` compares numbers, and the constant is the text `{settled.value}`"
@@ -453,7 +435,7 @@ def read_number(reader: TermReader, term: ex.Reference | ex.Apply, taker: str = 
     if kind in SEVERAL:
         reader.complain("several-values", f"{taker} takes one number, and this {SEVERAL[kind]}", term, "several values")
     elif kind == "label":
-        name = next(reference_names(nodes(term)), "")
+        name = next(schema.reference_names(schema.nodes(term)), "")
         message = f"{taker} takes a number of the data, and `{name}` is what the model predicts"
         remedy = f"list the states, as in `{name} in {{1, 2}}`"
         reader.complain("label-as-argument", message, term, "not observed", remedy)
@@ -465,24 +447,26 @@ def read_number(reader: TermReader, term: ex.Reference | ex.Apply, taker: str = 
 
 def _refuse_inside(reader: TermReader, term: ex.Apply) -> None:
     """What is learned is learned once, and a window has one place, behind what it is of."""
-    inside = [inner for child in children(term) for inner in nodes(child)]
-    learned = [inner for inner in inside if gives_number(inner, "number")]
-    if gives_number(term, "number") and learned:
+    inside = [inner for child in schema.children(term) for inner in schema.nodes(child)]
+    learned = [inner for inner in inside if schema.gives_number(inner, "number")]
+    if schema.gives_number(term, "number") and learned:
         message = f"`{term.function}` stands around `{learned[0].function}`, and one of them is enough"
         reader.complain("bad-argument", message, learned[0], "numbers are brought to scale once", "leave it out")
-    for child in children(term) if reads_window(term) else ():
-        window, *others = term_places(child)
+    for child in schema.children(term) if schema.reads_window(term) else ():
+        window, *others = schema.term_places(child)
         placed = [place for place in others if place != ex.Here()]
         if placed and isinstance(window, ex.Window):
             message = f"`{term.function}` takes one window, behind all that it reads"
-            remedy = f"write `{term.function}(…{place_text(window)})`, and other places behind that"
+            remedy = f"write `{term.function}(…{schema.place_text(window)})`, and other places behind that"
             reader.complain("bad-argument", message, placed[0], "another place", remedy)
 
 
 def read_gap_test(reader: TermReader, condition: ex.Is) -> None:
     """`temp is missing`: there must be a mark for numbers that are not known, or a window that may have none."""
     reader.term(condition.term)
-    if missing_mark(reader.context.spec.data) is None and not any(map(reads_window, nodes(condition.term))):
+    if schema.missing_mark(reader.context.spec.data) is None and not any(
+        map(schema.reads_window, schema.nodes(condition.term))
+    ):
         message = "every number of this data has to be there, as `data` does not say how a missing one is written"
         remedy = 'for example `missing = ""` among the options of `data`'
         reader.complain("not-a-text", message, condition, "never true", remedy)
@@ -532,11 +516,13 @@ def read_own_call(reader: TermReader, term: ex.Apply) -> TermType:
 
 def _refuse_places(reader: TermReader, term: ex.Apply, value: ex.Value) -> None:
     """Windows and named positions stand behind a call that reads several values, not inside it."""
-    for node in nodes(value):
+    for node in schema.nodes(value):
         place = node.place if isinstance(node, ex.Reference | ex.Apply) else None
         if isinstance(place, ex.Window | ex.Several) or (isinstance(place, ex.Named) and not is_whole(node)):
-            message = f"`{term.function}` reads several columns, and `{place_text(place)}` is no single place in it"
-            remedy = f"write it behind the call, `{term.function}(…){place_text(place)}`"
+            message = (
+                f"`{term.function}` reads several columns, and `{schema.place_text(place)}` is no single place in it"
+            )
+            remedy = f"write it behind the call, `{term.function}(…){schema.place_text(place)}`"
             reader.complain("bad-argument", message, place, "not inside", remedy)
 
 
@@ -562,11 +548,11 @@ def constraint_can_be_tried(context: Context, constraint: Constraint | Expectati
 def memory_can_be_tried(context: Context, memory: Memory) -> bool:
     reader = TermReader(context, labels=True)
     reader.value_if(memory.value, context.states(memory.name))
-    return not reader.problems and not reader.unknown and all(map(_is_one_value, value_if_nodes(memory.value)))
+    return not reader.problems and not reader.unknown and all(map(_is_one_value, schema.value_if_nodes(memory.value)))
 
 
 def _is_one_value(node: ex.Node) -> bool:
     """Whether a term is read at one position, and a regex is one."""
     if isinstance(node, ex.Reference | ex.Apply):
-        return place_offset(node.place) is not None
+        return schema.place_offset(node.place) is not None
     return not isinstance(node, ex.Regex) or compile_error(node) is None

@@ -18,18 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from ...foundation import DcrfError, Diagnostic, Mask, dataclass, np
 from ...syntax import CliqueSpec, Constraint, Expectation, View, nodes as ex
-from ..schema import (
-    FUNCTIONS,
-    ModelSpec,
-    conjuncts,
-    nodes,
-    place_offset,
-    plain,
-    reference_names,
-    term_places,
-    terms,
-    value_if_nodes,
-)
+from .. import schema
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -77,21 +66,21 @@ class HardTable:
 # names and places -------------------------------------------------------------------------------------------------
 
 
-def view_label(spec: ModelSpec, view: View) -> str | None:
+def view_label(spec: schema.ModelSpec, view: View) -> str | None:
     """The label that a view maps; None if it names no label, or several."""
     kept, is_declared = spec.label_of_view, spec.views_by_name.get(view.name) is view
     if is_declared and view.name in kept:
         return kept[view.name]
-    labels = {name for name in reference_names(value_if_nodes(view.value)) if name in spec.labels_by_name}
+    labels = {name for name in schema.reference_names(schema.value_if_nodes(view.value)) if name in spec.labels_by_name}
     label = labels.pop() if len(labels) == 1 else None
     if is_declared:
         kept[view.name] = label
     return label
 
 
-def site_of(spec: ModelSpec, term: ex.Reference | ex.Apply) -> tuple[str, int] | None:
+def site_of(spec: schema.ModelSpec, term: ex.Reference | ex.Apply) -> tuple[str, int] | None:
     """The site that a term names: a variable, or a view of one, at a fixed offset. None if it is anything else."""
-    offset = place_offset(term.place)
+    offset = schema.place_offset(term.place)
     if not isinstance(term, ex.Reference) or offset is None:
         return None
     view = spec.views_by_name.get(term.name)
@@ -99,13 +88,13 @@ def site_of(spec: ModelSpec, term: ex.Reference | ex.Apply) -> tuple[str, int] |
     return (label, offset) if label in spec.hidden_names else None
 
 
-def is_word(spec: ModelSpec, term: ex.Condition) -> bool:
+def is_word(spec: schema.ModelSpec, term: ex.Condition) -> bool:
     """Whether a term is the name of a state, or of a constant that is one: no column, variable, view or function has
     this name.
     """
     if not isinstance(term, ex.Reference) or term.place != ex.Here() or spec.column(term.name) is not None:
         return False
-    signature = FUNCTIONS.get(term.name)
+    signature = schema.FUNCTIONS.get(term.name)
     named = term.name in spec.hidden_names or term.name in spec.views_by_name
     return not named and (signature is None or bool(signature.parameters))
 
@@ -182,7 +171,7 @@ class ConditionReader:
     table: functions of variables, windows, comparisons without a variable.
     """
 
-    spec: ModelSpec
+    spec: schema.ModelSpec
     states_of: Mapping[str, Sequence[str]]
     views: Views
     first: int | None = None
@@ -214,7 +203,7 @@ class ConditionReader:
 
     def is_observed(self, condition: ex.Condition) -> bool:
         """Whether a condition or term reads the data alone."""
-        read = [term for term in terms(condition) if not is_word(self.spec, term)]
+        read = [term for term in schema.terms(condition) if not is_word(self.spec, term)]
         return bool(read) and not any(self._names_variable(term) for term in read)
 
     def texts(self, term: ex.Reference | ex.Apply) -> AxisArray | None:
@@ -231,12 +220,15 @@ class ConditionReader:
 
     def word(self, term: ex.Reference) -> str:
         """The state that a bare word names, directly or as the name of a constant."""
-        settled = plain(self.spec.settled(term))
+        settled = schema.plain(self.spec.settled(term))
         return term.name if settled is None else str(settled)
 
     def _names_variable(self, term: ex.Reference | ex.Apply) -> bool:
         spec = self.spec
-        return any(name in spec.hidden_names or name in spec.views_by_name for name in reference_names(nodes(term)))
+        return any(
+            name in spec.hidden_names or name in spec.views_by_name
+            for name in schema.reference_names(schema.nodes(term))
+        )
 
     def _joined(self, operator: np.ufunc, condition: ex.And | ex.Or, parts: Sequence[ex.Condition]) -> AxisArray:
         """The parts joined by `operator`; those that read only the data become one observation."""
@@ -290,7 +282,7 @@ class ConditionReader:
         if not negated:
             return combined(np.equal, codes, read)
         unequal = combined(np.not_equal, codes, read)
-        if all(place_offset(place) == 0 for place in term_places(term)):
+        if all(schema.place_offset(place) == 0 for place in schema.term_places(term)):
             return unequal
         # outside the sequence `!=` is false too; a term is inside where it either equals itself or does not
         inside = ex.Or(parts=(ex.Equals(left=term, right=term), ex.Equals(left=term, right=term, negated=True)))
@@ -325,7 +317,7 @@ NO_VIEWS: Views = MappingProxyType({})
 
 
 def constraint_table(
-    spec: ModelSpec, constraint: Constraint, states_of: Mapping[str, Sequence[str]], views: Views = NO_VIEWS
+    spec: schema.ModelSpec, constraint: Constraint, states_of: Mapping[str, Sequence[str]], views: Views = NO_VIEWS
 ) -> HardTable:
     """The sites of a constraint in order of first mention, its observations, and the assignments that it allows.
 
@@ -348,17 +340,17 @@ def constraint_table(
     return HardTable(sites, observed, table, name=constraint.name or "constraint", cost=cost)
 
 
-def settled_number(spec: ModelSpec, written: float | ex.Reference) -> float:
+def settled_number(spec: schema.ModelSpec, written: float | ex.Reference) -> float:
     """A number, or that of a constant."""
     settled = spec.settled(written) if isinstance(written, ex.Reference) else ex.Number(value=written)
     return float(settled.value) if isinstance(settled, ex.Number) else 0.0  # the checker wants a number
 
 
-def constraint_sites(spec: ModelSpec, constraint: Constraint | Expectation) -> Sites:
+def constraint_sites(spec: schema.ModelSpec, constraint: Constraint | Expectation) -> Sites:
     """The variables that a rule reads, each with its offset; a window or a named position has no site."""
     sites: dict[tuple[str, int], None] = {}
     for condition in (constraint.condition, constraint.when):
-        for term in terms(condition) if condition is not None else ():
+        for term in schema.terms(condition) if condition is not None else ():
             site = site_of(spec, term)
             if site is not None:
                 sites[site] = None
@@ -381,7 +373,7 @@ class ShareTable(NamedTuple):
 
 
 def share_table(
-    spec: ModelSpec, statement: Expectation, states_of: Mapping[str, Sequence[str]], views: Views = NO_VIEWS
+    spec: schema.ModelSpec, statement: Expectation, states_of: Mapping[str, Sequence[str]], views: Views = NO_VIEWS
 ) -> ShareTable:
     """The table of an expectation. states_of, views, errors: as in `constraint_table`."""
     sites, reader = constraint_sites(spec, statement), ConditionReader(spec, states_of, views)
@@ -394,7 +386,7 @@ def share_table(
     return ShareTable(statement, sites, observed, table, counted.reshape(len(counted), -1)[:, 0])
 
 
-def share_bounds(spec: ModelSpec, statement: Expectation) -> tuple[float, float, float]:
+def share_bounds(spec: schema.ModelSpec, statement: Expectation) -> tuple[float, float, float]:
     """The least and the largest share that cost nothing, and the strength, with constants settled."""
     bounds = (statement.least, statement.most) if statement.share is None else (statement.share, statement.share)
     least, most, strength = (settled_number(spec, one) for one in (*bounds, statement.strength))
@@ -404,13 +396,13 @@ def share_bounds(spec: ModelSpec, statement: Expectation) -> tuple[float, float,
 # labels of whole sentences --------------------------------------------------------------------------------------------
 
 
-def sentence_labels(spec: ModelSpec) -> frozenset[str]:
+def sentence_labels(spec: schema.ModelSpec) -> frozenset[str]:
     """The labels that are declared `for sentence`, and their views."""
     labels = {label.name for label in spec.labels if label.per == "sentence"}
     return frozenset(labels | {view.name for view in spec.views if labels and view_label(spec, view) in labels})
 
 
-def is_of_sentence(spec: ModelSpec, clique: CliqueSpec) -> bool:
+def is_of_sentence(spec: schema.ModelSpec, clique: CliqueSpec) -> bool:
     """Whether a clique is over labels of the sentence alone: it lies once in it, and reads all of its positions."""
     return sentence_labels(spec).issuperset(site.variable for site in clique.sites)
 
@@ -421,14 +413,14 @@ def is_of_sentence(spec: ModelSpec, clique: CliqueSpec) -> bool:
 TURNED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
-def index_gaps(spec: ModelSpec, where: ex.Condition, positions: Sequence[str]) -> tuple[int | None, int | None]:
+def index_gaps(spec: schema.ModelSpec, where: ex.Condition, positions: Sequence[str]) -> tuple[int | None, int | None]:
     """The least and the largest j − i that `where` allows by comparisons of `index`, None for no bound.
 
     positions: the names of i and j.
     """
     least: int | None = None
     most: int | None = None
-    for part in conjuncts(where):
+    for part in schema.conjuncts(where):
         bound = _bound(spec, part, positions)
         if bound is None:
             continue
@@ -442,7 +434,7 @@ def index_gaps(spec: ModelSpec, where: ex.Condition, positions: Sequence[str]) -
     return least, most
 
 
-def _bound(spec: ModelSpec, part: ex.Condition, positions: Sequence[str]) -> tuple[str, float] | None:
+def _bound(spec: schema.ModelSpec, part: ex.Condition, positions: Sequence[str]) -> tuple[str, float] | None:
     """`j − i sign number`, if a part of the condition says that."""
     if not isinstance(part, ex.Compares) or not isinstance(part.left, ex.Difference) or spec.column("index"):
         return None

@@ -42,18 +42,7 @@ from ...syntax import (
     Scheme,
     ValueIf,
 )
-from ..schema import (
-    OUTSIDE,
-    SCHEMES,
-    ModelSpec,
-    legal_moves,
-    longest_segment,
-    segment_classes,
-    shift_of_site,
-    shortest_segment,
-    split_state,
-    whole_number,
-)
+from .. import schema
 from .condition_tables import BOOLEAN, HardTable, constraint_sites
 from .memories import memory_sites
 
@@ -104,11 +93,11 @@ def _type_of(label: Label, state: str) -> str | None:
     """The type of the segment that a state belongs to; None outside segments. Without a scheme, the state itself."""
     if not isinstance(label.domain, Scheme):
         return state
-    parts = split_state(label.domain.name, state)
-    return None if parts is None or parts[0] == OUTSIDE else parts[1]
+    parts = schema.split_state(label.domain.name, state)
+    return None if parts is None or parts[0] == schema.OUTSIDE else parts[1]
 
 
-def once_constraint(spec: ModelSpec, states: Mapping[str, Sequence[str]]) -> list[OnceConstraint]:
+def once_constraint(spec: schema.ModelSpec, states: Mapping[str, Sequence[str]]) -> list[OnceConstraint]:
     """What each `once` of a specification binds. states: of each label."""
     numbers = {label.name: n for n, label in enumerate(spec.labels)}
     return [
@@ -124,8 +113,8 @@ def _constraint_of(once: Once, number: int, label: Label, states: Sequence[str])
     kind = np.array([-1 if one is None else of.get(one, -1) for one in kinds], np.int64)
     goes_on = np.equal.outer(kind, kind)
     if isinstance(label.domain, Scheme):
-        scheme = SCHEMES[label.domain.name]
-        marks = [(split_state(label.domain.name, state) or (OUTSIDE,))[0] for state in states]
+        scheme = schema.SCHEMES[label.domain.name]
+        marks = [(schema.split_state(label.domain.name, state) or (schema.OUTSIDE,))[0] for state in states]
         goes_on &= np.array([mark in scheme.may_go_on for mark in marks])[:, None]
         goes_on &= np.array([mark in scheme.inside for mark in marks])[None, :]
     starts = np.zeros((1, len(kind)), np.bool_)
@@ -140,7 +129,7 @@ def is_once_memory(variable: str) -> bool:
     return variable.endswith(CAME_BY)
 
 
-def joint_states(spec: ModelSpec, states: Mapping[str, Sequence[str]]) -> int:
+def joint_states(spec: schema.ModelSpec, states: Mapping[str, Sequence[str]]) -> int:
     """The joint states of as many positions as a state of the model's automaton holds, with a memory for each type.
 
     At most `COUNTED`, which stands for all numbers above.
@@ -151,11 +140,11 @@ def joint_states(spec: ModelSpec, states: Mapping[str, Sequence[str]]) -> int:
     return without << types
 
 
-def _num_types(spec: ModelSpec, states: Mapping[str, Sequence[str]]) -> int:
+def _num_types(spec: schema.ModelSpec, states: Mapping[str, Sequence[str]]) -> int:
     return sum(len(bound_types(once, spec.labels_by_name[once.label], states[once.label])) for once in spec.onces)
 
 
-def _states_without(spec: ModelSpec, states: Mapping[str, Sequence[str]]) -> int:
+def _states_without(spec: schema.ModelSpec, states: Mapping[str, Sequence[str]]) -> int:
     """The joint states of as many positions as `joint_states` counts, without memories for types."""
     names = [item.name for part in (spec.labels, spec.latents, spec.memories) for item in part]
     one, span = math.prod(len(states[name]) for name in names), max(1, _span(spec))
@@ -164,26 +153,26 @@ def _states_without(spec: ModelSpec, states: Mapping[str, Sequence[str]]) -> int
     return max(1, int(one**span))
 
 
-def _span(spec: ModelSpec) -> int:
+def _span(spec: schema.ModelSpec) -> int:
     """From the first to the last position of the widest clique, constraint or memory."""
-    reach = [[shift_of_site(site.place) for site in one.sites] for one in spec.cliques if not one.relational]
+    reach = [[schema.shift_of_site(site.place) for site in one.sites] for one in spec.cliques if not one.relational]
     reach += [[offset for _, offset in constraint_sites(spec, one)] for one in spec.constraints]
     reach += [[0, *(offset for _, offset in memory_sites(spec, one))] for one in spec.memories]
     reach = [shifts for shifts in reach if shifts]
     return max((max(shifts) - min(shifts) for shifts in reach), default=0)
 
 
-def _is_unrolled(spec: ModelSpec, states: Mapping[str, Sequence[str]]) -> bool:
+def _is_unrolled(spec: schema.ModelSpec, states: Mapping[str, Sequence[str]]) -> bool:
     relational = any(clique.relational for clique in spec.cliques)
     return not relational and joint_states(spec, states) <= MOST_JOINT
 
 
-def enforced_onces(spec: ModelSpec, states: Mapping[str, Sequence[str]]) -> list[OnceConstraint]:
+def enforced_onces(spec: schema.ModelSpec, states: Mapping[str, Sequence[str]]) -> list[OnceConstraint]:
     """The `once` rules that decoding must enforce: all of them where they do not fit into the graph, else none."""
     return once_constraint(spec, states) if spec.onces and not _is_unrolled(spec, states) else []
 
 
-def once_words(spec: ModelSpec, states: Mapping[str, Sequence[str]]) -> str:
+def once_words(spec: schema.ModelSpec, states: Mapping[str, Sequence[str]]) -> str:
     """How a specification keeps to its `once`, and why so."""
     types = sum(len(runs.types) for runs in once_constraint(spec, states))
     bound = f"{types} type{'' if types == 1 else 's'}"
@@ -206,7 +195,7 @@ class OnceRefusal:
     remedy: str
 
 
-def once_refusal(spec: ModelSpec, states: Mapping[str, Sequence[str]]) -> OnceRefusal | None:
+def once_refusal(spec: schema.ModelSpec, states: Mapping[str, Sequence[str]]) -> OnceRefusal | None:
     """What keeps decoding from seeing to the `once` of a specification where the graph does not."""
     if not spec.onces or _is_unrolled(spec, states):
         return None
@@ -234,7 +223,7 @@ def once_refusal(spec: ModelSpec, states: Mapping[str, Sequence[str]]) -> OnceRe
     return OnceRefusal(message, "too many types", f"bind at most {fewer}: the others stand after `except`")
 
 
-def _not_searched(spec: ModelSpec, states: Mapping[str, Sequence[str]]) -> str | None:
+def _not_searched(spec: schema.ModelSpec, states: Mapping[str, Sequence[str]]) -> str | None:
     """Why decoding does not search, in words."""
     whole = next((label.name for label in spec.labels if label.per == "sentence"), None)
     if whole is not None:
@@ -248,8 +237,8 @@ def _not_searched(spec: ModelSpec, states: Mapping[str, Sequence[str]]) -> str |
 
 
 def with_once_memories(
-    spec: ModelSpec, states: Mapping[str, Sequence[str]]
-) -> tuple[ModelSpec, dict[str, tuple[str, ...]]]:
+    spec: schema.ModelSpec, states: Mapping[str, Sequence[str]]
+) -> tuple[schema.ModelSpec, dict[str, tuple[str, ...]]]:
     """The specification with a memory and a constraint for each type that `once` binds, where these fit.
 
     states: at least those of every declared variable. Returns the states of all variables too.
@@ -276,7 +265,7 @@ def with_once_memories(
 def _legal(label: Label, states: Sequence[str]) -> Mask:
     """The moves that the label's scheme allows, [K, K]."""
     if isinstance(label.domain, Scheme) and label.constrain:
-        return legal_moves(label.domain.name, states)[:-1, :-1]
+        return schema.legal_moves(label.domain.name, states)[:-1, :-1]
     return np.ones((len(states), len(states)), np.bool_)
 
 
@@ -348,7 +337,7 @@ class SegmentStates(NamedTuple):
 def segment_states(memory: SegmentMemory, label_states: Sequence[str]) -> SegmentStates:
     """The states of the memory over a label with these states."""
     rows = list[tuple[str, int, int, int, bool, bool]]()
-    for n, one in enumerate(segment_classes(memory.label_domain, label_states)):
+    for n, one in enumerate(schema.segment_classes(memory.label_domain, label_states)):
         if not one.name:
             rows.append((label_states[one.single], one.single, n, 1, True, True))
             continue
@@ -364,7 +353,7 @@ def segment_states(memory: SegmentMemory, label_states: Sequence[str]) -> Segmen
     return SegmentStates(names, label.astype(np.int64), kind.astype(np.int64), lengths.astype(np.int64), begins, ends)
 
 
-def segment_memory(spec: ModelSpec) -> SegmentMemory | None:
+def segment_memory(spec: schema.ModelSpec) -> SegmentMemory | None:
     """The memory for the `segment` statement of a specification, if it has one."""
     clique = next((clique for clique in spec.cliques if clique.segmental), None)
     if clique is None:
@@ -372,8 +361,8 @@ def segment_memory(spec: ModelSpec) -> SegmentMemory | None:
     label = spec.labels_by_name[clique.sites[0].variable]
     return SegmentMemory(
         name=SEGMENT_OF + label.name, value=ValueIf(value=Reference(name=label.name)), label=label.name,
-        label_domain=label.domain, limit=longest_segment(spec, clique), together=clique.longer == "together",
-        least=shortest_segment(spec, clique),
+        label_domain=label.domain, limit=schema.longest_segment(spec, clique), together=clique.longer == "together",
+        least=schema.shortest_segment(spec, clique),
     )  # fmt: skip
 
 
@@ -391,10 +380,10 @@ class RunBounds(NamedTuple):
     cut: bool = True
 
     @classmethod
-    def of(cls, spec: ModelSpec, one: Runs, domain: Domain) -> RunBounds:
+    def of(cls, spec: schema.ModelSpec, one: Runs, domain: Domain) -> RunBounds:
         """Those of a statement over a variable of this domain."""
         ends = one.ends or ("whole" if isinstance(domain, Scheme) else "cut")
-        return cls(whole_number(spec, one.least) or 1, whole_number(spec, one.most), ends == "cut")
+        return cls(schema.whole_number(spec, one.least) or 1, schema.whole_number(spec, one.most), ends == "cut")
 
     @property
     def counted(self) -> int:
@@ -444,7 +433,7 @@ class RunStates(NamedTuple):
         goes_on = (self.kind[:, None] == self.kind) & self.inside & (self.following[:, None] == self.tokens)
         next_one = self.over[:, None] & self.begins
         if isinstance(memory.label_domain, Scheme):
-            legal = legal_moves(memory.label_domain.name, states)
+            legal = schema.legal_moves(memory.label_domain.name, states)
             moves = (goes_on | next_one) & legal[self.label[:, None], self.label]
             starts, ends = starts & legal[-1, self.label], ends & legal[self.label, -1]
         else:  # the next run has another state
@@ -461,7 +450,7 @@ class RunStates(NamedTuple):
 def run_states(memory: RunMemory, label_states: Sequence[str]) -> RunStates:
     """The states of the memory over a label with these states."""
     rows = []
-    for n, one in enumerate(segment_classes(memory.label_domain, label_states)):
+    for n, one in enumerate(schema.segment_classes(memory.label_domain, label_states)):
         bounds = memory.bounds_of(one.name)
         last, is_open = bounds.counted, bounds.most is None
         start = -1 if bounds.early else last if bounds.cut and is_open else 1
@@ -478,7 +467,7 @@ def run_states(memory: RunMemory, label_states: Sequence[str]) -> RunStates:
     return RunStates(names, *(np.array(column) for column in columns))
 
 
-def run_memories(spec: ModelSpec) -> Iterator[RunMemory]:
+def run_memories(spec: schema.ModelSpec) -> Iterator[RunMemory]:
     """The memory of each label with `runs` statements."""
     domains = {one.name: one.domain for one in spec.labels}
     for name in dict.fromkeys(one.variable for one in spec.runs):
@@ -493,7 +482,9 @@ def is_implied(variable: str) -> bool:
     return is_once_memory(variable) or variable.startswith((SEGMENT_OF, RUNS_OF))
 
 
-def unrolled_spec(spec: ModelSpec, states: Mapping[str, Sequence[str]]) -> tuple[ModelSpec, dict[str, tuple[str, ...]]]:
+def unrolled_spec(
+    spec: schema.ModelSpec, states: Mapping[str, Sequence[str]]
+) -> tuple[schema.ModelSpec, dict[str, tuple[str, ...]]]:
     """The specification that is unrolled: with the memories that `once`, `segment` and `runs` stand for.
 
     states: at least those of every declared variable. Returns the states of all variables too.

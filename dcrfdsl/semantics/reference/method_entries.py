@@ -1,12 +1,11 @@
 """Entries of methods, read off the classes of their settings: inference, criteria, priors, optimizers, losses.
 
-A class says what it does in the first paragraph of its docstring. Its source, the meanings of its settings, an example
-and lines with the settings that this leaves out stand in `words.md`. Not here: the classes (`semantics.settings`).
+Types, defaults, limits and units are read off the classes. What a method does, its source, the meanings of its settings
+and examples stand in `words.md`. Not here: the classes (`semantics.settings`).
 """
 
 from __future__ import annotations
 
-import inspect
 import types
 from collections.abc import Iterator
 from dataclasses import replace
@@ -64,7 +63,6 @@ def method_entries() -> Iterator[ReferenceEntry]:
             yield replace(
                 said,
                 usage=USAGE[table.kind].format(_call(name, kind)),
-                summary=summary_of(kind),
                 text=_facts(name, kind),
                 settings=tuple(_settings(kind, said)),
                 synonyms=table.synonyms_of(name),
@@ -91,11 +89,6 @@ def stage_settings() -> tuple[SettingEntry, ...]:
         else _setting(one.name, fields[one.name], tables.get(one.name), one.summary, one.example or every.example)
         for one in written
     )
-
-
-def summary_of(kind: type) -> str:
-    """The first paragraph of a class's docstring, on one line."""
-    return " ".join((inspect.getdoc(kind) or "").partition("\n\n")[0].split())
 
 
 def _call(name: str, kind: type[settings.MethodSettings]) -> str:

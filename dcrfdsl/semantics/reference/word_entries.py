@@ -82,7 +82,8 @@ def _function(entry: ReferenceEntry, signature: FunctionSignature) -> ReferenceE
     settings = []
     for one in signature.parameters:
         default = "required" if one.default is None else shown(one.default)
-        settings.append(SettingEntry(one.name, LENGTH_KINDS[one.kind], default, "", "", one.meaning, entry.example))
+        meaning = entry.meanings.get(one.name, "")
+        settings.append(SettingEntry(one.name, LENGTH_KINDS[one.kind], default, "", "", meaning, entry.example))
     gives = {"value": "one value a position", "values": "several values a position", "test": "a test"}
     gives |= {"scores": "a score for each assignment of the clique", "number": "a number", "statistic": "a number"}
     return replace(

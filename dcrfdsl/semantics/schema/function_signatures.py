@@ -20,7 +20,7 @@ LONGEST = 1000  # a larger length is a slip of the pen, and a range up to it wou
 
 @dataclass(frozen=True)
 class Parameter:
-    """One argument, and what it says. `term`: a column or a function of one; `lengths`: a number from 1 or a range of
+    """One argument. `term`: a column or a function of one; `lengths`: a number from 1 or a range of
     them; `pattern`: a regular expression; `flag`: yes or no; `lexicon`: the name of a lexicon; `numbers`: one number or
     more, as the last argument; `scores`: a column of scores; `factor`: a number above 0; `number`: a term that has a
     number; `window`: one with a window behind it.
@@ -28,7 +28,6 @@ class Parameter:
 
     name: str
     kind: Literal["term", "lengths", "pattern", "flag", "lexicon", "numbers", "scores", "factor", "number", "window"]
-    meaning: str
     default: Value | None = None  # None: required
 
 
@@ -60,22 +59,17 @@ class ArgumentProblem:
     help: str | None = None
 
 
-_TERM = Parameter("term", "term", "what it reads")
-_LENGTHS = Parameter("lengths", "lengths", "how many characters; a range gives a feature for each length")
-_PATTERN = Parameter("pattern", "pattern", "the first match of which it takes")
-_SHORT = Parameter("short", "flag", "a run of one sign counts once: `Xxxx` becomes `Xx`", Reference(name="no"))
-_PART = Parameter("number", "lengths", "which part, counted from 1; a range gives a feature for each")
-_BINS = Parameter(
-    "bins",
-    "numbers",
-    "one number: so many bins, with edges at quantiles of the training data, which the model keeps; several: their "
-    "edges. An edge belongs to the bin above it",
-)
-_LEXICON = Parameter("lexicon", "lexicon", "whose entries are looked for")
-_NUMBER = Parameter("term", "number", "what it reads: a column of numbers, or another number")
-_WINDOW = Parameter("term", "window", "what it reads, and in which window: `temp[-3..3]`")
-_SCORES = Parameter("scores", "scores", "a column of scores of the variables of the clique")
-_SCALE = Parameter("scale", "factor", "what all of them are multiplied by; a constant can be tuned", Number(value=1))
+_TERM = Parameter("term", "term")
+_LENGTHS = Parameter("lengths", "lengths")
+_PATTERN = Parameter("pattern", "pattern")
+_SHORT = Parameter("short", "flag", Reference(name="no"))
+_PART = Parameter("number", "lengths")
+_BINS = Parameter("bins", "numbers")
+_LEXICON = Parameter("lexicon", "lexicon")
+_NUMBER = Parameter("term", "number")
+_WINDOW = Parameter("term", "window")
+_SCORES = Parameter("scores", "scores")
+_SCALE = Parameter("scale", "factor", Number(value=1))
 
 _STATISTICS = ("mean", "max", "min", "spread", "change", "slope")
 

@@ -14,20 +14,14 @@ from .method_settings import LEAST, LONGEST, MethodSettings, setting
 
 
 class JointDecoding(MethodSettings):
-    """The best labelling of a sentence as a whole."""
-
     method = "joint"
 
 
 class MarginalDecoding(MethodSettings):
-    """The likeliest state of each label by itself; on a tie the first declared. It repairs no segments."""
-
     method = "marginal"
 
 
 class LocalDecoding(MethodSettings):
-    """The best product of locally normalised pieces, which is what `memm` and its like train for."""
-
     method = "local"
 
 
@@ -43,18 +37,10 @@ class BoundingDecoding(MethodSettings):
 
 
 class CertifiedDecoding(BoundingDecoding):
-    """As `joint`, with an upper bound on what any labelling of the sentence scores, by tree-reweighted message passing.
-    Where the labels found score as much, they are proven to be the best; `tag` and `eval` say on how many sentences.
-    """
-
     method = "certified"
 
 
 class OptimalDecoding(BoundingDecoding):
-    """As `certified`; where a gap is left, branch and bound closes it, or ends at `nodes`. So the labels are the best,
-    whatever `infer` says, or `tag` and `eval` say on how many sentences that is not proven, and what the gap is.
-    """
-
     method = "optimal"
     nodes: int = setting(1000, unit="nodes", ge=1, le=10_000_000)
 
@@ -64,11 +50,6 @@ class OptimalDecoding(BoundingDecoding):
 
 
 class FscoreDecoding(MethodSettings):
-    """The labelling of a sentence with the highest F-score of segments of a label, as a ratio of expectations,
-    (1 + γ²) Σ p(s) / (|Y| + γ² E|Y*|). It keeps to the scheme and to all constraints; other labels are the best ones
-    beside it. With `overall`, segments count by the F of all sentences together.
-    """
-
     method = "fscore"
     positional = ("label",)
     label: str = setting(...)

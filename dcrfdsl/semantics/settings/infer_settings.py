@@ -1,8 +1,8 @@
 """Settings of inference methods: one frozen class per method, with its defaults and limits.
 
 `INFERENCE` is the table that the checker and the rooms below share: a method is known if it is listed there. Tolerances
-are absolute, of messages that are normalised to sum 1. Not here: criteria (`training_settings`), priors
-(`prior_settings`), optimizers (`optimizer_settings`).
+are absolute, of messages that are normalised to sum 1. Not here: what a method and its settings mean
+(`reference/words.md`), criteria (`training_settings`), priors (`prior_settings`), optimizers (`optimizer_settings`).
 """
 
 from typing import Literal
@@ -12,8 +12,6 @@ from .method_settings import MethodSettings, setting
 
 
 class ExactSettings(MethodSettings):
-    """Variable elimination: exact marginals, log Z and labellings, on any graph whose tables fit."""
-
     method = "exact"
     max_table: int = setting(2**24, unit="entries, 8 bytes each", ge=1, le=2**30)
 
@@ -34,42 +32,30 @@ class _TreePassing(_MessagePassing):
 
 
 class TrpSettings(_TreePassing):
-    """Tree-based reparameterization: messages along a new random tree in each iteration. Approximate on loops."""
-
     method = "trp"
 
 
 class BpSettings(_MessagePassing):
-    """Belief propagation: messages in an order that `schedule` names. Approximate on graphs with loops."""
-
     method = "bp"
     schedule: Literal["random", "flood", "residual"] = "random"
 
 
 class AutoSettings(_TreePassing):
-    """`exact` where it is cheap enough, else `trp` with these settings. `check --data` says which, and why."""
-
     method = "auto"
     max_table: int = setting(2**24, unit="entries, 8 bytes each", ge=1, le=2**30)
 
 
 class MeanFieldSettings(_MessagePassing):
-    """Naive mean field: a lower bound on log Z. `seed` draws where it starts."""
-
     method = "mean_field"
     tolerance: float = setting(1e-3, unit="absolute", gt=0, lt=1)
 
 
 class TrwSettings(_MessagePassing):
-    """Tree-reweighted sum-product: an upper bound on log Z. `seed` draws the trees."""
-
     method = "trw"
     tolerance: float = setting(1e-3, unit="nats", gt=0, lt=1)
 
 
 class GibbsSettings(MethodSettings):
-    """Gibbs sampling: marginals as shares of samples. It has no log Z, so it cannot train."""
-
     method = "gibbs"
     gives_log_z = False
     samples: int = setting(1000, unit="sweeps", ge=1)
@@ -79,11 +65,6 @@ class GibbsSettings(MethodSettings):
 
 
 class GbpSettings(MethodSettings):
-    """Generalised belief propagation: messages between clusters of variables and the regions that they share. log Z is
-    the Kikuchi approximation. Closer than `trp` on graphs with short loops, at the cost of larger tables; exact where
-    the clusters form a junction tree, as loops of four do on two chains.
-    """
-
     method = "gbp"
     clusters: Literal["loops", "join", "factors"] = "loops"
     size: int = setting(4, unit="variables", ge=2, le=20)
@@ -95,11 +76,6 @@ class GbpSettings(MethodSettings):
 
 
 class EpSettings(MethodSettings):
-    """Expectation propagation: the cliques of a spanning tree are kept whole, and every other one is replaced by tables
-    along its path through the tree, renewed until marginals agree. Exact on trees, mostly closer than `trp` on loops,
-    and slower. With `family = factored` and a `power` of 1, its fixed points are those of `bp`.
-    """
-
     method = "ep"
     family: Literal["tree", "factored"] = "tree"
     power: float = setting(1.0, unit="share", gt=0, le=1)
@@ -109,11 +85,6 @@ class EpSettings(MethodSettings):
 
 
 class PrunedSettings(MethodSettings):
-    """Pruned sums, from order to order: single labels by their own scores, or by a coarser model (`by`), then pairs,
-    triples and quadruples of what survives. Never exact, unless nothing is pruned. One label, with cliques of up to
-    four neighbours.
-    """
-
     method = "pruned"
     by: str | None = None
     threshold: float = setting(1e-3, unit="probability", ge=0, lt=1)

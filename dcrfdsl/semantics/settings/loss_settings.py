@@ -24,34 +24,24 @@ class SmoothingSettings(MethodSettings):
 
 
 class SigmoidSmoothing(SmoothingSettings):
-    """ℓ(d) = 1 / (1 + exp(−α d − β)): from 0 to 1, not convex."""
-
     method = "sigmoid"
 
 
 class LogisticSmoothing(SmoothingSettings):
-    """ℓ(d) = log(1 + exp(α d + β)) / α: it grows with d without a bound."""
-
     method = "logistic"
 
 
 class SequenceLoss(MethodSettings):
-    """A whole sequence is right or wrong."""
-
     method = "sequence"
 
 
 class LabelLoss(MethodSettings):
-    """Each position of these labels is right or wrong."""
-
     method = "label"
     names = "labels"
     labels: tuple[str, ...] = ()
 
 
 class BalancedLoss(LabelLoss):
-    """As `label`, every state with the same share of the sum, however often it occurs: this weighs rare classes up."""
-
     method = "balanced_accuracy"
 
 
@@ -63,20 +53,14 @@ class MeasureLoss(MethodSettings):
 
 
 class FscoreLoss(MeasureLoss):
-    """(γ² FN + FP) / ((γ² + 1) TP) of segments, least where their F-score is greatest."""
-
     method = "fscore"
 
 
 class PrecisionLoss(MeasureLoss):
-    """FP / TP of segments, least where their precision is greatest."""
-
     method = "precision"
 
 
 class RecallLoss(MeasureLoss):
-    """FN / TP of segments, least where their recall is greatest."""
-
     method = "recall"
 
 
@@ -91,10 +75,6 @@ LOSSES: Table[type[MethodSettings]] = Table(
 
 
 class MceSettings(CriterionSettings):
-    """Minimum classification error: a smooth count ℓ(d) of errors, where d is how much higher the best wrong labelling
-    scores than the right one.
-    """
-
     method = "mce"
     offers = ("gradient", "sequences")
     margin = True
@@ -130,14 +110,10 @@ class KernelSettings(MethodSettings):
 
 
 class LinearKernel(KernelSettings):
-    """φ(x)·φ(x'): the same model as without a kernel, by its dual."""
-
     method = "linear"
 
 
 class PolyKernel(KernelSettings):
-    """(scale φ(x)·φ(x') + constant)^degree."""
-
     method = "poly"
     degree: int = setting(2, ge=1, le=20)
     scale: float = setting(1.0, ge=LEAST, le=LONGEST)
@@ -145,15 +121,11 @@ class PolyKernel(KernelSettings):
 
 
 class RbfKernel(KernelSettings):
-    """exp(−gamma ‖φ(x) − φ(x')‖²)."""
-
     method = "rbf"
     gamma: float = setting(0.1, unit="per squared distance", ge=LEAST, le=LARGEST)
 
 
 class ZeroOneLoss(MethodSettings):
-    """Every wrong labelling costs 1."""
-
     method = "zero_one"
 
 
@@ -164,18 +136,12 @@ class CostSettings(MethodSettings):
 
 
 class HammingLoss(CostSettings):
-    """A wrong labelling costs as much as it has wrong states."""
-
     method = "hamming"
     names = "labels"
     labels: tuple[str, ...] = ()
 
 
 class CostLoss(CostSettings):
-    """A wrong labelling costs the sum over its wrong states: texts `"GOLD PREDICTED NUMBER"` for some pairs of states,
-    `*` for any state. Of several texts for a pair the last one holds.
-    """
-
     method = "cost"
     names = "labels"
     texts = "costs"
@@ -185,11 +151,6 @@ class CostLoss(CostSettings):
 
 
 class SegmentsLoss(CostSettings):
-    """A wrong labelling costs something for each gold segment that it does not have, and for each of its segments that
-    is not a gold one: missed · FN + false · FP. A segment with a wrong end, or of a wrong type, costs both. Needs
-    `exact`.
-    """
-
     method = "segments"
     names = "labels"
     labels: tuple[str, ...] = ()
@@ -204,8 +165,6 @@ COST_PARTS: Table[type[MethodSettings]] = Table(
 
 
 class SumLoss(CostSettings):
-    """The sum of several costs, as of several labels."""
-
     method = "sum"
     names = "costs"
     methods = {"costs": COST_PARTS}
@@ -260,11 +219,7 @@ MARGIN_LOSSES: Table[type[MethodSettings]] = Table(
 
 
 class HmsvmSettings(CriterionSettings):
-    """The hidden Markov support vector machine: ½ ‖λ‖² + C Σ ξ, where (g(y*) − g(y)) / 2 ≥ loss(y) − ξ for all wrong
-    labellings y.
-
-    `kernel.CLIQUE` replaces the features of a clique by an observation kernel: see `TrainSettings.clique_kernels`.
-    """
+    """`kernel.CLIQUE` has a kernel in place of a clique's features: see `TrainSettings.clique_kernels`."""
 
     method = "hmsvm"
     offers = ("margins",)

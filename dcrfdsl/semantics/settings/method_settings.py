@@ -41,9 +41,9 @@ class Frozen(BaseModel):
 class MethodSettings(Frozen):
     """Base: `method` is the name in a template.
 
-    The first paragraph of a method's docstring is what `dcrfdsl explain` and the reference say of it; its source, the
-    meanings of its settings and its examples stand in `reference/words.md`. `gives_log_z`: of inference, whether it
-    estimates or bounds log Z, without which nothing can be trained.
+    What a method does, its source, the meanings of its settings and its examples stand on its page in
+    `reference/words.md`. `gives_log_z`: of inference, whether it estimates or bounds log Z, without which nothing can
+    be trained.
     """
 
     method: ClassVar[str]

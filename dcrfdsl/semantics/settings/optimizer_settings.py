@@ -26,31 +26,21 @@ class StoppingSettings(OptimizerSettings):
 
 
 class LbfgsSettings(StoppingSettings):
-    """Limited-memory BFGS: quasi-Newton steps from the last gradients. What `auto` takes for smooth objectives."""
-
     method = "lbfgs"
     memory: int = setting(7, unit="pairs", ge=1, le=100)
 
 
 class OwlqnSettings(LbfgsSettings):
-    """Orthant-wise limited-memory quasi-Newton, for penalties with a corner at zero, such as `laplace`."""
-
     method = "owlqn"
     treats = SINGLE
 
 
 class ProximalSettings(LbfgsSettings):
-    """Proximal quasi-Newton, for penalties with a corner where single weights or whole groups are zero, such as
-    `group_lasso`.
-    """
-
     method = "proximal"
     treats = EVERY_SHAPE
 
 
 class CgSettings(StoppingSettings):
-    """Nonlinear conjugate gradients by Polak and Ribière, with restarts."""
-
     method = "cg"
 
 
@@ -69,21 +59,15 @@ class OnlineSettings(OptimizerSettings):
 
 
 class SgdSettings(OnlineSettings):
-    """Stochastic gradient descent: a step after each sequence."""
-
     method = "sgd"
     tolerance: float = setting(1e-4, unit="relative", gt=0, lt=1)
 
 
 class GpdSettings(OnlineSettings):
-    """Generalised probabilistic descent: a step a sequence, whose size falls linearly to 0 over all `epochs`."""
-
     method = "gpd"
 
 
 class QuickpropSettings(StoppingSettings):
-    """Quickprop: a secant for each weight by itself, after some passes by `gpd`."""
-
     method = "quickprop"
     needs = "sequences"
     treats = QUADRATIC
@@ -94,8 +78,6 @@ class QuickpropSettings(StoppingSettings):
 
 
 class IisSettings(StoppingSettings):
-    """Improved iterative scaling: each weight takes the step that a bound of the likelihood allows."""
-
     method = "iis"
     needs = "counts"
     treats = NO_PENALTY
@@ -111,25 +93,17 @@ class DualSettings(OptimizerSettings):
 
 
 class WorkingSetSettings(DualSettings):
-    """Keeps the labellings that violated their margin, and solves the problem of these."""
-
     method = "working_set"
     sweeps: int = setting(10, unit="sweeps", ge=0)
 
 
 class BcfwSettings(DualSettings):
-    """Block-coordinate Frank–Wolfe: a step a sequence towards the labelling that violates its margin most."""
-
     method = "bcfw"
     average: bool = True
     seed: int = setting(0, ge=0)
 
 
 class AutoOptimizer(LbfgsSettings):
-    """The optimizer that fits: OWL-QN for a penalty with a corner, `proximal` for one of groups, else L-BFGS, where it
-    helps after a start by AdaGrad on batches of sentences.
-    """
-
     method = "auto"
     needs = None
     treats = EVERY_SHAPE

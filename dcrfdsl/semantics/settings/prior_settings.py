@@ -36,14 +36,10 @@ class Prior(MethodSettings):
 
 
 class NoPrior(Prior):
-    """No penalty: maximum likelihood."""
-
     method = "none"
 
 
 class GaussianPrior(Prior):
-    """The penalty ‖λ − μ‖² / 2v, L2: weights become small, or stay near those of an earlier model or another clique."""
-
     method = "gaussian"
     strengths = {"variance": 1}
     variance: float = setting(10.0, unit="weight, squared", ge=LEAST, le=LARGEST)
@@ -60,8 +56,6 @@ class GaussianPrior(Prior):
 
 
 class LaplacePrior(Prior):
-    """The penalty ‖λ‖₁ / b, L1: weights become exactly zero."""
-
     method = "laplace"
     usual_shape = "corner"
     strengths = {"scale": 1}
@@ -69,8 +63,6 @@ class LaplacePrior(Prior):
 
 
 class LphiPrior(Prior):
-    """The penalty Σ |λ|^φ / φC: Gaussian with variance C at φ = 2, Laplace with scale C at φ = 1."""
-
     method = "lphi"
     strengths = {"C": 1}
     phi: float = setting(2.0, ge=1, le=100)
@@ -82,8 +74,6 @@ class LphiPrior(Prior):
 
 
 class ElasticNetPrior(Prior):
-    """The penalty l1 ‖λ‖₁ + l2 ‖λ‖²: some weights become zero, the others small."""
-
     method = "elastic_net"
     strengths = {"l1": -1, "l2": -1}
     l1: float = setting(0.1, unit="per weight", ge=0, le=LARGEST)
@@ -95,10 +85,6 @@ class ElasticNetPrior(Prior):
 
 
 class GroupLassoPrior(Prior):
-    """The penalty strength · Σ_g √|g| ‖λ_g‖: whole groups of weights become exactly zero, all those of a feature or of
-    an entry of a feature list. |g| is the number of weights in the group.
-    """
-
     method = "group_lasso"
     usual_shape = "groups"
     strengths = {"strength": -1}

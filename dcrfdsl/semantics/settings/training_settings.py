@@ -43,14 +43,10 @@ class _Cases(MethodSettings):
 
 
 class AllCases(_Cases):
-    """Every case."""
-
     method = "all"
 
 
 class SampledCases(_Cases):
-    """Cases drawn at random, once, for each sentence by `seed` and its number in the data."""
-
     method = "sampled"
     positional = ("rate",)
     rate: float = setting(0.1, unit="probability", gt=0, le=1)
@@ -58,8 +54,6 @@ class SampledCases(_Cases):
 
 
 class LikelyCases(_Cases):
-    """The cases that the model at hand holds likely, by the product of its marginals, chosen once."""
-
     method = "above"
     positional = ("threshold", "after")
     threshold: float = setting(0.2, unit="probability", gt=0, lt=1)
@@ -75,10 +69,6 @@ CASES: Table[type[MethodSettings]] = Table(
 
 
 class LikelihoodSettings(CriterionSettings):
-    """−log p(y|x), summed over sequences: what a CRF is trained by. What is not labelled is summed out. With a `cost`,
-    log Σ exp(g(y) + cost(y)) − g(y*): the score of each wrong labelling is raised by what it costs.
-    """
-
     method = "likelihood"
     offers = ("gradient", "sequences", "counts")
     methods = {"cost": COSTS}
@@ -100,42 +90,30 @@ class PieceSettings(CriterionSettings):
 
 
 class PiecewiseSettings(PieceSettings):
-    """Piecewise training: the named pieces are normalised apart; without names, each clique over all its variables."""
-
     method = "piecewise"
     names = "pieces"
     pieces: tuple[str, ...] = ()
 
 
 class MemmSettings(PieceSettings):
-    """A maximum-entropy Markov model: each label is normalised given its earlier neighbours."""
-
     method = "memm"
     order: Literal["declared", "reverse"] = "declared"
     by: Literal["variable", "slice"] = "variable"
 
 
 class PseudolikelihoodSettings(PieceSettings):
-    """The pseudolikelihood: each variable given all others."""
-
     method = "pseudolikelihood"
 
 
 class PwplSettings(PieceSettings):
-    """Piecewise pseudolikelihood: of each clique each variable, given the clique's others."""
-
     method = "pwpl"
 
 
 class BidirectionalSettings(PieceSettings):
-    """`memm` in both directions: each label given its earlier neighbours, and given its later ones."""
-
     method = "bidirectional"
 
 
 class RescaleSettings(CriterionSettings):
-    """A factor for the weights of each subset, learned by the likelihood. It follows a stage that trains weights."""
-
     method = "rescale"
     takes_prior = False
     per: Literal["clique", "label", "source", "piece"] = "clique"
@@ -143,8 +121,6 @@ class RescaleSettings(CriterionSettings):
 
 
 class PerceptronSettings(CriterionSettings):
-    """The structured perceptron: how far the best labelling scores above the gold one."""
-
     method = "perceptron"
     idle_beside = {"average": ("vote", True)}
     offers = ()  # it brings steps of its own
@@ -161,10 +137,6 @@ class PerceptronSettings(CriterionSettings):
 
 
 class InduceSettings(CriterionSettings):
-    """The likelihood, after rounds in which those crosses of features become features that raise it most; names in
-    weighted bags are not crossed.
-    """
-
     method = "induce"
     names = "criteria"
     criteria: tuple[str, ...] = ()
@@ -177,8 +149,6 @@ class InduceSettings(CriterionSettings):
 
 
 class HmmSettings(CriterionSettings):
-    """−log p(y, x) of a hidden Markov model, by counting: a baseline."""
-
     method = "hmm"
     offers = ()  # it counts
     takes_prior = False
@@ -200,15 +170,11 @@ Weight = Literal["uniform"] | Annotated[float, Field(gt=0, le=1)]
 
 
 class MarginalSettings(CriterionSettings):
-    """−Σ log p(y_v | x) of every label by itself. Its models decode label by label."""
-
     method = "marginal"
     decode = "marginal"
 
 
 class ExponentialSettings(CriterionSettings):
-    """The exponential risk of wrong labellings, Σ_i w_i Σ_{y ≠ y_i} exp(g(y) − g(y_i)), by its gradient."""
-
     method = "exponential"
     weight: Weight = "uniform"
 
@@ -219,8 +185,6 @@ class ExponentialSettings(CriterionSettings):
 
 
 class AdaboostSettings(CriterionSettings):
-    """Label sequence boosting: the exponential risk, lowered by one feature a round."""
-
     method = "adaboost"
     offers = ()  # it brings steps of its own
     takes_prior = False
@@ -258,30 +222,18 @@ MOST = 1e9  # of the number of a state
 
 
 class SentenceImportance(MethodSettings):
-    """A sentence counts as often as a column of numbers says, the same number on all of its tokens: 2 counts as if it
-    stood twice in the data, 0 leaves it out. `importance = COLUMN` is short for it.
-    """
-
     method = "sentences"
     names = "columns"
     columns: tuple[str, ...] = ()
 
 
 class TokenImportance(MethodSettings):
-    """Each token counts as often as a column of numbers says, where the criterion is a sum over tokens. A piece over
-    several tokens counts with the mean of their numbers.
-    """
-
     method = "tokens"
     names = "columns"
     columns: tuple[str, ...] = ()
 
 
 class StateImportance(MethodSettings):
-    """Each token counts as often as its gold state says, where the criterion is a sum over tokens: texts `"STATE
-    NUMBER"` for some states. A token whose state is not known counts once.
-    """
-
     method = "states"
     names = "labels"
     texts = "factors"
