@@ -16,7 +16,6 @@ from typing import Any
 import pytest
 
 import dcrfdsl.cli.tag_command as tag_command
-from dcrfdsl import foundation
 from dcrfdsl.cli import run
 from dcrfdsl.cli.tagging import Tagger
 from dcrfdsl.foundation import processes
@@ -137,7 +136,7 @@ def test_there_are_no_more_processes_than_parts(
         counts.append(count)
         return processes(count, *begin, **how)
 
-    monkeypatch.setattr(foundation, "processes", counted)
+    monkeypatch.setattr(tag_command, "processes", counted)
     (tmp_path / "some.txt").write_text(conll(sentences))
     assert run(["tag", str(models / "conll.model"), str(tmp_path / "some.txt"), "--jobs", "5"]) == 0
     assert sum(counts) in expected
