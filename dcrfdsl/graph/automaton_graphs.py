@@ -220,7 +220,6 @@ def _automaton_graph(graph: ModelGraph, cells: Ints) -> AutomatonGraph | None:
     codes, moves = found
     weighted = np.zeros(len(conditions.hard), np.bool_)
     weighted[cells] = True
-    (source, target, listed), source_group, reached = _listed(codes, moves, places, weighted)
     pads = codes.pads(moves.states)
 
     def telling(place: str, windows: Ints, pads: Ints) -> Ints:
@@ -233,10 +232,21 @@ def _automaton_graph(graph: ModelGraph, cells: Ints) -> AutomatonGraph | None:
         rows: Ints = told[(told != NO_CELL).any(axis=1)].T
         return rows
 
+    order = np.lexsort((moves.target, moves.source))
+    moves = replace(moves, source=moves.source[order], target=moves.target[order], codes=moves.codes[order])
+    told = np.zeros(len(order), np.bool_)  # has a potential of its own
+    for placement in places:
+        if placement.place == MOVE:
+            chosen = np.flatnonzero((pads[moves.source] == placement.pads) & ~told)
+            told[chosen] = weighted[codes.cells(placement, moves.codes[chosen])]
+    common = _common(moves, told, telling(MOVE, moves.codes[told], pads[moves.source[told]]))
+    told &= ~common.any(axis=1)[moves.target]
+    kept, source_group, reached = _listed(moves, pads, told)
+    source, target, listed = moves.source[kept], moves.target[kept], moves.codes[kept]
     states = ListedStates(
         codes=moves.states,
         symbol=codes.digit(moves.states, 0),
-        local=telling(STATE, moves.states, pads),
+        local=np.concatenate([telling(STATE, moves.states, pads), common], axis=1),
         end=telling(LAST_STATE, moves.states, pads),
         initial=moves.initial,
         first=telling(FIRST, moves.states, np.where(moves.initial, pads, -1)),
@@ -311,21 +321,29 @@ def _cells(codes: StateCodes, places: Sequence[Placement], place: str, windows: 
     return np.array(rows, np.int64).reshape(len(rows), len(windows))
 
 
-def _listed(
-    codes: StateCodes, moves: Moves, places: Sequence[Placement], weighted: Mask
-) -> tuple[tuple[Ints, Ints, Ints], Ints, Ints]:
-    """Source, target and code of the moves to list, by source, the group of each state as a source, and `reached`.
+def _common(moves: Moves, told: Mask, cells: Ints) -> Ints:
+    """The shared cells that all moves into a state read, where these become its own, [S, ..]; 0 elsewhere.
 
-    States that may be followed by the same ones are a group.
+    So moves into the state need not be listed: of a memory that changes after commas, the states right after one.
+    told: which moves have a potential of their own.   cells [told moves, ..].
     """
-    count, pads = len(moves.states), codes.pads(moves.states)
-    order = np.lexsort((moves.target, moves.source))
-    source, target, code = moves.source[order], moves.target[order], moves.codes[order]
-    told = np.zeros(len(code), np.bool_)  # has a potential of its own
-    for placement in places:
-        if placement.place == MOVE:
-            chosen = np.flatnonzero((pads[source] == placement.pads) & ~told)
-            told[chosen] = weighted[codes.cells(placement, code[chosen])]
+    count, target = len(moves.states), moves.target[told]
+    order = np.argsort(target, kind="stable")
+    first = order[np.searchsorted(target[order], target)]  # for each move, one into the same state
+    differs = np.bincount(target, (cells != cells[first]).any(axis=1), count) > 0
+    possible = np.bincount(moves.target, minlength=count)
+    owns = ~moves.initial & ~differs & (possible > GROUP_COST) & (np.bincount(target, minlength=count) == possible)
+    out = np.zeros((count, cells.shape[1]), np.int64)
+    out[target] = np.where(owns[target, None], cells, NO_CELL)
+    return out
+
+
+def _listed(moves: Moves, pads: Ints, told: Mask) -> tuple[Mask, Ints, Ints]:
+    """Which moves to list, the group of each state as a source, and `reached`.
+
+    States that may be followed by the same ones are a group.   told: which moves have a potential of their own.
+    """
+    count, source, target = len(moves.states), moves.source, moves.target
     off, number = np.searchsorted(source, np.arange(count + 1)).tolist(), dict[bytes, int]()
     group = np.array([number.setdefault(target[a:b].tobytes(), len(number)) for a, b in itertools.pairwise(off)])
     plain, possible = np.bincount(target[~told], minlength=count), np.bincount(target, minlength=count)
@@ -333,8 +351,7 @@ def _listed(
     grouped = (plain > GROUP_COST) | ((pads > 0) & (plain > 0) & (plain == possible))
     reached = np.unique(np.stack([target, group[source]], axis=1)[grouped[target]], axis=0)
     group = np.where(np.isin(group, reached[:, 1]), group, -1)
-    keep = told | ~grouped[target]
-    return (source[keep], target[keep], code[keep]), group, reached
+    return told | ~grouped[target], group, reached
 
 
 class _ScoreRows:
