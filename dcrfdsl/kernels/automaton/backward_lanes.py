@@ -29,7 +29,7 @@ from .forward_lanes import AT_END, LAST, SPARE, clear_lanes, combine_labels, sum
 from .transitions import BACK_COLUMNS, CANCELLED, PENDING
 
 ONE = (0,)  # register
-BEGIN, END, CLASS, STATE, TAIL, LABELS, STEP = range(BACK_COLUMNS)  # of `Automaton.back_step`
+BEGIN, END, CLASS, STATE, TAIL, LABELS, STEP, GROUP = range(BACK_COLUMNS)  # of `Automaton.back_step`
 
 
 @inlined
@@ -107,8 +107,8 @@ class _Position(NamedTuple):
 
 @inner
 def _pass_states(first, end, counted, known, position, arrays, automaton, tables):
-    """The marginals of the states first … end − 1 of `back_step`, whose classes are of one group, and what the position
-    before needs of them; counts of them and of the transitions out of their classes.
+    """The marginals of the states first … end − 1 of `back_step`, and what the position before needs of them; counts of
+    them and of the transitions out of their classes.
 
     counted, known: so many counts are in `counts`, so many are known; returns the same.
     """
@@ -121,7 +121,9 @@ def _pass_states(first, end, counted, known, position, arrays, automaton, tables
         step = m * BACK_COLUMNS
         begin, last = int_at(back_step, step + BEGIN), int_at(back_step, step + END)
         if begin >= 0:
-            mass, beta = load(registers, front, int_at(back_step, step + CLASS)), load(registers, reach, 0)
+            mass = load(registers, front, int_at(back_step, step + CLASS))
+            reached = load(registers, reach, int_at(back_step, step + GROUP))
+            beta = reached
             if is_counted and follows:
                 cell = (known - counted) * LANES
                 for q in range(begin, last):
@@ -137,7 +139,7 @@ def _pass_states(first, end, counted, known, position, arrays, automaton, tables
                     following = load_at(registers, tail, later, out_at, q)
                     beta = fma(following, repeat(registers, out, q), beta)
             if follows and tables.cancels and tables.out_cancels[int_at(back_step, step + STEP)]:
-                bound = multiply(load(registers, reach, 0), broadcast(registers, CANCELLED))
+                bound = multiply(reached, broadcast(registers, CANCELLED))
                 if any_below(beta, bound):
                     _sum_out_of(int_at(back_step, step + STEP), later, automaton, tables, tail, lane)
                     beta = choose_below(beta, bound, load(registers, lane, SPARE * lanes), beta)
@@ -197,18 +199,16 @@ def _split_combinations(automaton, combined, marginal):
 
 
 @inlined
-def _sum_blocks(g, later, automaton, tables, workspace):
-    """What group g reaches: Σ_j state(j) tail(j) over the states that are reached from it.
+def _sum_blocks(r, later, automaton, tables, workspace):
+    """What the group that run r begins with reaches: Σ_j state(j) tail(j) over the states that are reached from it.
 
     The sum over a block is kept for later groups. It is taken here, right before transitions lead to the same states,
     so that these are read from a cache.
     """
     registers, lanes = automaton.registers, len(automaton.registers) * LANES
     result = broadcast(registers, 0.0)
-    if g < 0:
-        return result
-    for b in range(int_at(automaton.group_block_off, g), int_at(automaton.group_block_off, g + 1)):
-        block = int_at(automaton.group_block, b)
+    for b in range(int_at(automaton.run_block_off, r), int_at(automaton.run_block_off, r + 1)):
+        block = int_at(automaton.run_block, b)
         if int_at(automaton.is_new_block, b):
             found = broadcast(registers, 0.0)
             for n in range(int_at(automaton.block_off, block), int_at(automaton.block_off, block + 1)):
@@ -240,7 +240,7 @@ def retreat_lanes(t, longest, wanted, automaton, tables, workspace):
         combine_labels(scores, automaton, workspace.rows, potential)
         clear_lanes(registers, sums, 0, half // lanes)
     if not follows:
-        clear_lanes(registers, workspace.reach, 0, 1)
+        clear_lanes(registers, workspace.reach, 0, automaton.groups + 1)
     ends = False
     for n in range(lanes):
         here = t + 1 == workspace.length[n]
@@ -257,11 +257,11 @@ def retreat_lanes(t, longest, wanted, automaton, tables, workspace):
         automaton.back_step, automaton.out_at, tables.out, tables.end, workspace.tail, workspace.reach,
         workspace.passed, workspace.recent, lane,
     )  # fmt: skip
-    for r in range(len(automaton.run_group)):
-        if follows:
-            reach = _sum_blocks(np.int64(automaton.run_group[r]), later, automaton, tables, workspace)
-            store(workspace.reach, 0, reach)
+    for r in range(len(automaton.run_off) - 1):
         first, end = automaton.run_off[r], automaton.run_off[r + 1]
+        if follows:
+            place = int_at(automaton.back_step, first * BACK_COLUMNS + GROUP)
+            store(workspace.reach, place, _sum_blocks(r, later, automaton, tables, workspace))
         counted, known = _pass_states(first, end, counted, known, position, arrays, automaton, tables)
     if wanted:  # the last sums reach beyond the last count; there they are never read
         _add_counts(counted, whole_registers(known), workspace.recent, counts)

@@ -59,19 +59,18 @@ def automaton_of(
     member_off, member = _members(source_group, groups)
     reached_off, which = _members(reached[:, 1], groups)
     target_off = np.searchsorted(target, np.arange(states + 1))
-    block_of, block_off, block_group_off, block_group, by_size = _blocks(states, reached, np.diff(target_off))
+    block_of, block_off, block_group_off, block_group, by_size = _blocks(states, reached, target_off, source)
     pairs_end, into_state = _paired(block_off, by_size, target_off, source)
     step_of = np.empty(states, np.int64)
     step_of[into_state] = np.arange(states)
     of_block = np.repeat(np.arange(len(block_group_off) - 1), np.diff(block_group_off))
-    has_classes = np.flatnonzero(np.isin(block_group, source_group))
-    group_block_off, which_block = _members(block_group[has_classes], groups)
-    group_block = of_block[has_classes][which_block]
-    own_group = np.where(source_group < 0, groups, source_group)[class_of]
+    class_group = np.where(source_group < 0, groups, source_group)
+    own_group = class_group[class_of]
     into_off, into_move = _chosen_runs(target_off, into_state)
     by_source = np.lexsort((target, source))
     source_off = np.searchsorted(source[by_source], np.arange(classes + 1))
     out_class = np.lexsort((-np.diff(source_off), source_group))
+    out_class = out_class[np.argsort(_first_equal(source_off, target[by_source], out_class)[out_class], kind="stable")]
     out_off, out = _chosen_runs(source_off, out_class)
     out_move = by_source[out]
     rank = np.empty(classes, np.int64)
@@ -86,10 +85,15 @@ def automaton_of(
         [
             np.where(is_new, out_off[step_back], -1), out_off[step_back + 1], out_class[step_back] * lanes,
             class_state * lanes, step_of[class_state] * lanes, labels_at[class_state], step_back,
+            class_group[out_class[step_back]] * lanes,
         ],
         axis=1,
     )  # fmt: skip
-    run_off = np.flatnonzero(np.diff(source_group[out_class[step_back]], prepend=-2, append=-2))
+    run_off = np.flatnonzero(is_new & _is_new(class_group[out_class])[step_back])
+    run_of = np.full(groups + 1, -1)
+    run_of[class_group[out_class[step_back[run_off]]]] = np.arange(len(run_off))
+    run_block_off, which_block = _members(run_of[block_group], len(run_off))
+    run_block = of_block[which_block]
     return Automaton(
         registers=REGISTERS,
         states=states,
@@ -126,9 +130,10 @@ def automaton_of(
         block_off=block_off,
         block_group_off=block_group_off,
         block_group=block_group.astype(np.int32),
-        group_block_off=group_block_off,
-        group_block=group_block.astype(np.int32),
-        is_new_block=_is_new(group_block),
+        run_off=np.append(run_off, states),
+        run_block_off=run_block_off,
+        run_block=run_block.astype(np.int32),
+        is_new_block=_is_new(run_block),
         into_state=into_state.astype(np.int32),
         step_of=step_of.astype(np.int32),
         into_off=into_off,
@@ -146,8 +151,6 @@ def automaton_of(
         class_off=class_off,
         class_state=class_state,
         back_step=back_step.astype(np.int32).ravel(),
-        run_off=run_off,
-        run_group=source_group[out_class[step_back[run_off[:-1]]]].astype(np.int32),
     )
 
 
@@ -172,7 +175,16 @@ def _chosen_runs(off: Ints, chosen: Ints) -> tuple[Ints, Ints]:
     return new, np.arange(new[-1]) + np.repeat(off[chosen] - new[:-1], sizes)
 
 
-def _blocks(states: int, reached: Ints, transitions: Ints) -> tuple[Ints, Ints, Ints, Ints, Ints]:
+def _first_equal(off: Ints, items: Ints, order: Ints) -> Ints:
+    """For each run of `items`, the place in `order` of the first one with the same items."""
+    first: dict[bytes, int] = {}
+    place = np.empty(len(order), np.int64)
+    for n, k in enumerate(order.tolist()):
+        place[k] = first.setdefault(items[off[k] : off[k + 1]].tobytes(), n)
+    return place
+
+
+def _blocks(states: int, reached: Ints, target_off: Ints, source: Ints) -> tuple[Ints, Ints, Ints, Ints, Ints]:
     """`block_of`, `block_off`, `block_group_off`, `block_group` and `into_state`: see `Automaton`."""
     off = np.searchsorted(reached[:, 0], np.arange(states + 1))
     number: dict[bytes, int] = {}
@@ -183,7 +195,8 @@ def _blocks(states: int, reached: Ints, transitions: Ints) -> tuple[Ints, Ints, 
         block[k] = number.setdefault(groups.tobytes(), len(number))
         if block[k] == len(sets):
             sets.append(groups)
-    order = np.lexsort((-transitions, block))
+    order = np.lexsort((-np.diff(target_off), block))
+    order = order[np.lexsort((_first_equal(target_off, source, order)[order], block[order]))]
     group_off = np.concatenate([[0], np.cumsum([len(groups) for groups in sets])])
     return (
         block,

@@ -33,7 +33,7 @@ REGISTERS = (0,) * 4
 PENDING = 64  # counts that are kept in a nearest cache, before they are added up
 LANE_ROWS = 9  # of `AutomatonWorkspace.lane`
 INTO_COLUMNS = 4  # of `Automaton.into_step`
-BACK_COLUMNS = 7  # of `Automaton.back_step`
+BACK_COLUMNS = 8  # of `Automaton.back_step`
 WINDOW = 8192  # sequences that are sorted by their lengths, so that those of similar length advance together
 
 
@@ -42,8 +42,9 @@ class Automaton(NamedTuple):
 
     Sums take states in an order of their own, so that what is read together lies together: into the states, block by
     block, in which all are reached from the same groups; out of the classes, group by group. In a block or group, those
-    with more transitions come first: then the lengths of loops can be predicted. A block begins with pairs of states
-    that are reached from much the same classes: what one of them reads is then there for the other.
+    with more transitions come first: then the lengths of loops can be predicted. States that are reached from the same
+    classes stand together, as do classes that lead to the same states: what one reads is near for the next. A block
+    begins with pairs of states that are reached from much the same classes, which are loaded once for both.
     """
 
     registers: tuple[int, ...]  # of a value for all sequences that advance together, see `machine_vectors`
@@ -82,8 +83,9 @@ class Automaton(NamedTuple):
     block_off: Ints  #         [blocks + 1] a block of steps into states
     block_group_off: Ints  #   [blocks + 1]
     block_group: Ints32  #     [..]   the groups from which the states of a block are reached
-    group_block_off: Ints  #   [groups + 1]
-    group_block: Ints32  #     [..]   the blocks that are reached from each group that has classes, ascending
+    run_off: Ints  #           [runs + 1] states, in the order of `class_state`; a run begins with a class of a new group
+    run_block_off: Ints  #     [runs + 1]
+    run_block: Ints32  #       [..]   the blocks that are reached from that group, ascending
     is_new_block: Mask  #      [..] whether no group before has that block
     into_state: Ints32  #      [S]    the state of each step
     step_of: Ints32  #         [S]    its inverse
@@ -105,9 +107,8 @@ class Automaton(NamedTuple):
     back_step: Ints32  #       [S, BACK_COLUMNS] flat; of each state, in the order of `class_state`, first and end
     #                                 of its class's transitions (the first is -1 where the state before is of the same
     #                                 class), and where lanes lie: those of the class, of the state in a row of α and
-    #                                 in one of `tail`, of its labels; then the step back of its class
-    run_off: Ints  #           [runs + 1] states, in that order, whose classes are of the same group
-    run_group: Ints32  #       [runs] that group; -1: none
+    #                                 in one of `tail`, of its labels; then the step back of its class, and where the
+    #                                 lanes of that one's group lie
 
 
 class AutomatonTables(NamedTuple):
@@ -173,7 +174,7 @@ class AutomatonWorkspace(NamedTuple):
     shared: Floats  #   [2, groups + 1, lanes] sums over groups, and what has none; or maxima
     block: Floats  #    [blocks, lanes] sums over the states of each block
     front: Floats  #    [2, classes, lanes] α summed over classes, if they are not states
-    reach: Floats  #    [lanes] what a group reaches
+    reach: Floats  #    [groups + 1, lanes] what each group reaches, and what has none
     passed: Floats  #   [S, lanes] marginals of a first or last position, in the order of `class_state`
     recent: Floats  #   [.., LANES] counts of each lane that are not in `counts`
     counts: Floats  #   [S + M] of states and transitions out of their classes, in the order of `back_step`; [3, S] of
@@ -243,7 +244,7 @@ def workspace_of_automaton(automaton: Automaton, longest: int) -> AutomatonWorks
         shared=aligned_zeros(2 * (groups + 1) * lanes),
         block=aligned_zeros((len(automaton.block_off) - 1) * lanes),
         front=aligned_zeros(2 * classes * lanes),
-        reach=aligned_zeros(lanes),
+        reach=aligned_zeros((groups + 1) * lanes),
         passed=aligned_zeros(states * lanes),
         recent=aligned_zeros((2 * LANES + PENDING + most + 1) * LANES),
         counts=aligned_zeros(whole(states + len(automaton.source)) + 3 * whole(states)),
