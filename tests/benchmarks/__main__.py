@@ -99,6 +99,8 @@ BENCHMARKS: dict[str, Benchmark] = {
 }
 BY_NAME_ONLY: dict[str, Benchmark] = {
     "sutton": training.full_factorial,
+    "tags_entities": training.tags_and_entities,
+    "sentence121_trained": automata.sentence121_trained,
     "large": large.in_parts,
     "clusters": clusters.by_workers,
 }
@@ -114,7 +116,7 @@ def main() -> int:
     asked = parser.parse_args()
     if asked.list:
         for name, run in every.items():
-            print(f"{name:14}  {run.__doc__}{'  (by name only)' if name in BY_NAME_ONLY else ''}")
+            print(f"{name:19}  {run.__doc__}{'  (by name only)' if name in BY_NAME_ONLY else ''}")
         return 0
     unknown = [name for name in asked.names if name not in every]
     if unknown:

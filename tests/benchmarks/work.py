@@ -6,7 +6,9 @@ timing.
 
 from __future__ import annotations
 
+import collections
 import functools
+import itertools
 import os
 import subprocess
 import sys
@@ -104,6 +106,26 @@ def treebank_sentences(tag: Callable[[list[str]], str], count: int | None = None
         fields = [line.split("\t") for line in block.split("\n") if line and not line.startswith("#")]
         sentences.append([(field[1], tag(field)) for field in fields if field[0].isdigit()])
     return [sentence for sentence in sentences if sentence]
+
+
+def spanish_pieces(longest: int, tags: int, count: int) -> list[list[tuple[str, str, str]]]:
+    """Words, tags and entity labels of CoNLL-2002's Spanish training text, cut evenly into pieces of at most `longest`
+    words, of which the first `count`. All but the most frequent tags become one.
+    """
+    path = SHARED / "data" / "conll2002" / "esp.train"
+    if not path.exists():
+        raise Skip("CoNLL-2002 is not beside the repository, at ../shared/data/conll2002")
+    blocks = path.read_text(encoding="utf-8").strip().split("\n\n")
+    rows = [[line.split(" ") for line in block.splitlines()] for block in blocks]
+    seen = collections.Counter(tag for sentence in rows for _, tag, _ in sentence)
+    kept = {tag for tag, _ in seen.most_common(tags - 1)}
+    out = []
+    for sentence in rows:
+        pieces = -(-len(sentence) // longest)
+        cuts = [len(sentence) * piece // pieces for piece in range(pieces + 1)]
+        known = [(word, tag if tag in kept else "other", entity) for word, tag, entity in sentence]
+        out += [known[begin:end] for begin, end in itertools.pairwise(cuts)]
+    return out[:count]
 
 
 def _written(name: str, text: Callable[[], str]) -> Path:

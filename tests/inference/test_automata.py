@@ -221,3 +221,19 @@ def test_a_memory_that_words_change_is_that_of_enumeration() -> None:
                 assert chances[token, k] == pytest.approx(share @ [one[t] == state for one in every], abs=1e-12)
             token += 1
     np.testing.assert_allclose(gradient, counts, atol=1e-10)
+
+
+def test_states_right_after_a_change_need_no_moves_of_their_own() -> None:
+    """All moves into such a state come from one label, so that what it weighs is the state's: of n³ moves none is left,
+    but for the memory's first value, which is that of first positions too.
+    """
+    case = one(
+        "memory last in states(y) = y[-1] if word[-1] is w1 else last[-1] initially P\n"
+        "clique y: word\nclique y[-1], y with states = all\nclique y, last\n",
+        "PQRST",
+    )
+    known = assemble(case.resolved().require(), case.corpus(), {}, {})
+    parameters, _ = known.learn_parameters()
+    found = automaton_graph(known.graph, parameters.bias_places(known.graph)[1])
+    assert found is not None
+    assert (found.states, found.moves, len(set(found.source_group.tolist()))) == (2 * 5**2, 5**3 + 5**2, 5)

@@ -297,6 +297,20 @@ def test_first_and_last_positions_need_not_be_counted():
         np.testing.assert_array_equal(every[4].transition, fewer[4].transition)
 
 
+def test_what_reads_the_same_stands_together():
+    """States of a block that are reached from the same classes; classes that lead to the same states, in any group."""
+    data, labels = sentences(12), np.arange(12)
+    moves = [(i, j) for i in range(12) for j in range(12) if i % 3 == j // 4]
+    made = machine(data, labels, moves, labels % 5 - 1, labels % 2 - 1)
+    a = made.automaton
+    into = [(int(a.block_of[k]), k // 4) for k in a.into_state.tolist()]
+    out = [c % 3 for c in a.out_class.tolist()]
+    for found in (into, out):
+        assert len(list(itertools.groupby(found))) == len(set(found))
+    assert len(a.run_off) - 1 == len(set(a.source_group.tolist())) == 5
+    assert (check(data, made) == OK).all()
+
+
 def test_pairs_of_states_share_slots_and_keep_every_transition():
     """Of each step, the slots with a transition of its own are its transitions, from the same sources."""
     for _, made in (first_order(20, 150), second_order(5), with_classes()):

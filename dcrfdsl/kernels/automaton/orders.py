@@ -80,18 +80,19 @@ def automaton_of(
     labels_at = (combination.ravel() * lanes).astype(np.int32)
     into_step = np.stack([step_off, into_state * lanes, own_group[into_state] * lanes, labels_at[into_state]], axis=1)
     step_back = np.repeat(np.arange(classes), np.diff(class_off))
+    back_group = class_group[out_class[step_back]]
     is_new = np.diff(step_back, prepend=-1) != 0
     back_step = np.stack(
         [
             np.where(is_new, out_off[step_back], -1), out_off[step_back + 1], out_class[step_back] * lanes,
             class_state * lanes, step_of[class_state] * lanes, labels_at[class_state], step_back,
-            class_group[out_class[step_back]] * lanes,
+            back_group * lanes,
         ],
         axis=1,
     )  # fmt: skip
-    run_off = np.flatnonzero(is_new & _is_new(class_group[out_class])[step_back])
+    run_off = np.flatnonzero(_is_new(back_group))
     run_of = np.full(groups + 1, -1)
-    run_of[class_group[out_class[step_back[run_off]]]] = np.arange(len(run_off))
+    run_of[back_group[run_off]] = np.arange(len(run_off))
     run_block_off, which_block = _members(run_of[block_group], len(run_off))
     run_block = of_block[which_block]
     return Automaton(

@@ -83,7 +83,7 @@ class Automaton(NamedTuple):
     block_off: Ints  #         [blocks + 1] a block of steps into states
     block_group_off: Ints  #   [blocks + 1]
     block_group: Ints32  #     [..]   the groups from which the states of a block are reached
-    run_off: Ints  #           [runs + 1] states, in the order of `class_state`; a run begins with a class of a new group
+    run_off: Ints  #           [runs + 1] states, in the order of `class_state`; each begins with a new group
     run_block_off: Ints  #     [runs + 1]
     run_block: Ints32  #       [..]   the blocks that are reached from that group, ascending
     is_new_block: Mask  #      [..] whether no group before has that block
