@@ -240,7 +240,7 @@ def _automaton_graph(graph: ModelGraph, cells: Ints) -> AutomatonGraph | None:
             chosen = np.flatnonzero((pads[moves.source] == placement.pads) & ~told)
             told[chosen] = weighted[codes.cells(placement, moves.codes[chosen])]
     common = _common(moves, told, telling(MOVE, moves.codes[told], pads[moves.source[told]]))
-    told &= ~common.any(axis=1)[moves.target]
+    told[np.isin(moves.target, common.nonzero()[0])] = False
     kept, source_group, reached = _listed(moves, pads, told)
     source, target, listed = moves.source[kept], moves.target[kept], moves.codes[kept]
     states = ListedStates(
@@ -332,7 +332,8 @@ def _common(moves: Moves, told: Mask, cells: Ints) -> Ints:
     first = order[np.searchsorted(target[order], target)]  # for each move, one into the same state
     differs = np.bincount(target, (cells != cells[first]).any(axis=1), count) > 0
     possible = np.bincount(moves.target, minlength=count)
-    owns = ~moves.initial & ~differs & (possible > GROUP_COST) & (np.bincount(target, minlength=count) == possible)
+    owns = (possible > GROUP_COST) & (possible == np.bincount(target, minlength=count))
+    owns[moves.initial | differs] = False
     out = np.zeros((count, cells.shape[1]), np.int64)
     out[target] = np.where(owns[target, None], cells, NO_CELL)
     return out
