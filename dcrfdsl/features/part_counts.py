@@ -115,9 +115,7 @@ class PartLearner:
         atoms = CorpusAtoms(values, _vocabularies(survey), learning=False)
         return [_counted(plan, atoms, spread) for plan in self._expansion.sets]
 
-    def extractor(
-        self, parts: Iterable[Sequence[Sequence[KeyCounts]]], survey: FeatureSurvey, spread: Spread = in_turn
-    ) -> FeatureExtractor:
+    def extractor(self, parts: Iterable[Sequence[Sequence[KeyCounts]]], survey: FeatureSurvey) -> FeatureExtractor:
         """The extractor with the frequent keys of all parts, whose counts come in order."""
         joined: list[list[TemplateCounter]] = []
         for part in parts:
@@ -125,7 +123,7 @@ class PartLearner:
             for counter, one in zip(chain(*joined), chain(*part), strict=True):
                 _add(counter, one)
         alphabets = [
-            lock(counters, [feature.min_count for feature in plan.features], spread)[0]
+            lock(counters, [feature.min_count for feature in plan.features], in_turn)[0]
             for plan, counters in zip(self._expansion.sets, joined, strict=True)
         ]
         known = Vocabularies(_vocabularies(survey))

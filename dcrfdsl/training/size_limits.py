@@ -59,7 +59,6 @@ def statement_sizes(
     states: States,
     relations: Mapping[int, Pairs] | None = None,
     features: Sequence[int] = (),
-    stage: str | None = None,
 ) -> list[StatementSize]:
     """The statements of a specification with what their tables, weights and pairs take, in their order.
 
@@ -71,7 +70,7 @@ def statement_sizes(
     counts = {
         one.label: len(semantics.run_states(one, states[one.label]).names) for one in semantics.run_memories(spec)
     }
-    tables = not _pruned(spec, stage)  # pruned inference writes out no table of several positions
+    tables = not _pruned(spec)  # pruned inference writes out no table of several positions
     found = []
     for number, clique in enumerate(spec.cliques):
         labels = [_label_of(spec, site.variable) for site in clique.sites]
@@ -144,9 +143,9 @@ def _once_sizes(spec: semantics.ModelSpec, states: States, runs: int) -> Iterato
                             remedy)  # fmt: skip
 
 
-def _pruned(spec: semantics.ModelSpec, stage: str | None) -> bool:
+def _pruned(spec: semantics.ModelSpec) -> bool:
     """Whether inference is pruned in all stages and in tagging."""
-    names: list[str | None] = [one.label for one in spec.stages] or [stage]
+    names: list[str | None] = [one.label for one in spec.stages] or [None]
     asked = [semantics.stage_settings(spec, name).infer or semantics.inference_settings(spec) for name in names]
     return all(isinstance(one, semantics.PrunedSettings) for one in (*asked, semantics.inference_settings(spec)))
 

@@ -21,10 +21,9 @@ from pydantic import ValidationError
 from slugs import slugs_of
 
 from dcrfdsl.data import DataFormat, data_format, read_corpus
-from dcrfdsl.foundation.errors.diagnostics import DcrfError, Diagnostic, render, render_all
+from dcrfdsl.foundation.errors.diagnostics import DcrfError, render, render_all
 from dcrfdsl.metrics import METRICS as COMPUTED
 from dcrfdsl.semantics.checks.checker import check, check_or_raise
-from dcrfdsl.semantics.checks.context import Context
 from dcrfdsl.semantics.checks.data_formats import FORMATS
 from dcrfdsl.semantics.checks.training_rules import METRICS
 from dcrfdsl.semantics.reference.message_pages import EXPLANATIONS
@@ -366,14 +365,6 @@ def test_functions_of_the_user_are_known_if_they_are_loaded() -> None:
     text = "data conll(word, tag)\nlabel tag\nclique tag: soundex(word)\n"
     assert complaints(text, registered=REGISTERED) == []
     assert complaints(text) == ["unknown-function"]
-
-
-def test_a_later_room_adds_a_rule() -> None:
-    def too_dear(context: Context) -> list[Diagnostic]:
-        return [context.complaint("too-dear", "the treewidth is 9", context.spec.infer, "this method")]
-
-    found = check(load_text(CHUNKER + "infer exact\n"), rules=[too_dear])
-    assert [(d.slug, d.primary.span.text) for d in found if d.primary] == [("too-dear", "exact")]
 
 
 def test_an_unknown_stage_is_an_error() -> None:

@@ -17,6 +17,7 @@ from .diagnostics import DcrfError, Diagnostic
 CORPUS = "a Corpus, as `read_corpus` or `corpus_from_rows` gives it"
 DATA = "what a template says of its data, as in `resolved.require().data`"
 PATHS = (str, os.PathLike)
+MOST_DIGITS = 18  # of a whole number
 SHOWN_DIGITS = 24  # of a number in a message
 
 
@@ -51,19 +52,19 @@ def require_whole(value: Any, name: str, *, least: int = 1) -> None:
         raise ValueError(f"{words} {number}")
 
 
-def plain_number(value: Real, most_digits: int = 18) -> int | float:
+def plain_number(value: Real) -> int | float:
     """A number of Python for any kind of number, such as those of NumPy.
 
-    DcrfError, as in a template, for a whole one of more digits than `most_digits`.
+    DcrfError, as in a template, for a whole one of more digits than `MOST_DIGITS`.
     """
     if not isinstance(value, Integral):
         return float(value)
     number = int(value)
-    if abs(number) < 10**most_digits:
+    if abs(number) < 10**MOST_DIGITS:
         return number
     digits = int(math.log10(abs(number))) + 1  # `str` refuses very long ones
     shown = f"{number}" if digits <= SHOWN_DIGITS else f"{number // 10 ** (digits - 20)}…"
-    help = f"expected at most {most_digits} digits, found {digits:,}"
+    help = f"expected at most {MOST_DIGITS} digits, found {digits:,}"
     raise DcrfError(Diagnostic("number-too-large", f"the number `{shown}` is too large", help=help))
 
 

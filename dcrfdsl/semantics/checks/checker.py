@@ -71,13 +71,12 @@ def check(
     stage: str | None = None,
     corpus: Data | None = None,
     registered: Collection[str] | None = (),
-    rules: Sequence[Rule] = (),
 ) -> tuple[Diagnostic, ...]:
     """Errors, warnings and notes about a model, including those found by resolving it, in the order of the text.
 
     `stage`: the training stage that runs (None: the last); others are not checked. `corpus`: training data to check the
     template against. `registered`: names of the user's feature functions; None: not known yet, so that any unknown
-    function may be one. `rules`: further rules.
+    function may be one.
     """
     if any(diagnostic.slug in NO_MODEL for diagnostic in resolved.diagnostics):
         return resolved.diagnostics
@@ -93,7 +92,7 @@ def check(
         lost=_lost_statements(d for d in resolved.diagnostics if not resolved.complete or d.slug in DROPPED),
     )
     diagnostics = list(resolved.diagnostics)
-    for rule in (*RULES, *rules):
+    for rule in RULES:
         diagnostics.extend(rule(context))
     if not any(diagnostic.severity == "error" for diagnostic in diagnostics):
         # with mistakes in a model, its intended uses are unknown
@@ -109,10 +108,9 @@ def check_or_raise(
     stage: str | None = None,
     corpus: Data | None = None,
     registered: Collection[str] | None = (),
-    rules: Sequence[Rule] = (),
 ) -> tuple[Diagnostic, ...]:
     """As `check`; raises `DcrfError` with all diagnostics if one is an error, else returns warnings and notes."""
-    diagnostics = check(resolved, stage=stage, corpus=corpus, registered=registered, rules=rules)
+    diagnostics = check(resolved, stage=stage, corpus=corpus, registered=registered)
     if any(diagnostic.severity == "error" for diagnostic in diagnostics):
         raise DcrfError(diagnostics)
     return diagnostics

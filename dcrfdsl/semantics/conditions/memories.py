@@ -133,12 +133,10 @@ def memory_tables(
     return tuple(tables)
 
 
-def stray_state(
-    spec: ModelSpec, memory: Memory, states_of: Mapping[str, Sequence[str]], views: Views = NO_VIEWS
-) -> StrayValue | None:
+def stray_state(spec: ModelSpec, memory: Memory, states_of: Mapping[str, Sequence[str]]) -> StrayValue | None:
     """The first value outside its states that a memory could take, far from the start; None if there is none."""
     states = tuple(states_of[memory.name])
-    return _values(memory, states, 0, ConditionReader(spec, states_of, views)).stray()
+    return _values(memory, states, 0, ConditionReader(spec, states_of, NO_VIEWS)).stray()
 
 
 # values -----------------------------------------------------------------------------------------------------------

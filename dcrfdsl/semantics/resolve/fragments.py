@@ -186,12 +186,9 @@ def event_problem(
     return DcrfError(Diagnostic(slug, message, Label(span, words), help=help))
 
 
-def read_event(text: str, name: str = "event") -> ex.Condition:
-    """The condition of a text, in which its parts have their places. DcrfError with every mistake in it.
-
-    name: stands in messages for that of a file.
-    """
-    text = text.strip()
+def read_event(text: str) -> ex.Condition:
+    """The condition of a text, in which its parts have their places. DcrfError with every mistake in it."""
+    text, name = text.strip(), "event"  # which stands in messages for that of a file
     source = Source(name, text)
 
     def into_event(span: Span) -> Span:

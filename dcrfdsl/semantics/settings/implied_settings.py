@@ -149,13 +149,10 @@ def stage_inference(spec: ModelSpec, label: str) -> MethodSettings:
     return stage_settings(spec, label).infer or inference_settings(spec)
 
 
-def guiding_stages(spec: ModelSpec, settings: MethodSettings | None = None) -> tuple[str, ...]:
-    """The stages whose weights inference needs besides the model's own: that which prunes, that which prunes there, ….
-
-    settings: of the inference; by default those of the template, which tagging follows.
-    """
+def guiding_stages(spec: ModelSpec) -> tuple[str, ...]:
+    """The stages whose weights tagging needs besides the model's own: that which prunes, that which prunes there, …."""
     found: list[str] = []
-    stage = guiding_stage(spec, inference_settings(spec) if settings is None else settings)
+    stage = guiding_stage(spec, inference_settings(spec))
     while stage is not None and stage not in found:
         found.append(stage)
         stage = guiding_stage(spec, stage_inference(spec, stage))
