@@ -11,16 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..foundation import DcrfError, Diagnostic, json_text, shell_word
-from . import report
-from .command_files import (
-    files_of_template,
-    load_model,
-    read_features,
-    read_gold,
-    read_sample,
-    refuse_clash,
-    resolved_template,
-)
+from . import command_files, report
 from .console import Interruption, Talk, lost_output, print_diagnostics
 from .inference_notes import earlier_notes, training_notes
 from .options import with_options
@@ -106,10 +97,10 @@ def _read(options: TrainOptions, cluster: Any, talk: Talk) -> _Job:
     """Reads the inputs. The template is checked before the data is read, and again with the data."""
     from ..semantics import check_or_raise, tuned_ranges
 
-    registered = read_features(options.features)
+    registered = command_files.read_features(options.features)
     first = options.data[0] if options.data else None
-    resolved = resolved_template(options.template, options.set_, options.stage, first)
-    refuse_clash(options.outputs, files_of_template(resolved))
+    resolved = command_files.resolved_template(options.template, options.set_, options.stage, first)
+    command_files.refuse_clash(options.outputs, command_files.files_of_template(resolved))
     check_or_raise(resolved, stage=options.stage, registered=registered)
     if options.tune:
         tuned_ranges(resolved, stage=options.stage, registered=registered)  # refuses what cannot be searched
@@ -122,14 +113,16 @@ def _read(options: TrainOptions, cluster: Any, talk: Talk) -> _Job:
     if options.in_parts:
         corpus = opened_parts(options, resolved, cluster, talk)
     elif options.data is not None:
-        corpus = read_gold(options.data[0], resolved.spec, talk, trains=True)
+        corpus = command_files.read_gold(options.data[0], resolved.spec, talk, trains=True)
     remarks = check_or_raise(resolved, stage=options.stage, registered=registered, corpus=corpus)
     if remarks and not options.quiet:
         print_diagnostics(remarks)
         talk()
-    dev = None if options.dev is None else read_gold(options.dev, resolved.spec, talk)
-    unlabelled = None if options.unlabelled is None else read_sample(options.unlabelled, resolved.spec, talk)
-    start = None if options.start is None else load_model(options.start, registered)
+    dev = None if options.dev is None else command_files.read_gold(options.dev, resolved.spec, talk)
+    unlabelled = (
+        None if options.unlabelled is None else command_files.read_sample(options.unlabelled, resolved.spec, talk)
+    )
+    start = None if options.start is None else command_files.load_model(options.start, registered)
     return _Job(options, resolved, registered, corpus, dev, unlabelled, start, remarks)
 
 

@@ -24,19 +24,7 @@ import numpy as np
 
 from ..foundation import Codes, DcrfError, Diagnostic, Floats, Ints
 from ..inference import Decoded, RunStatus, score_sequences
-from ..kernels.optimization import (
-    Cuts,
-    Metric,
-    bias_of_cells,
-    combine_cuts,
-    empty_cuts,
-    join_cuts,
-    list_differences,
-    margins_of,
-    measure_cuts,
-    most_violated,
-    primal_and_gap,
-)
+from ..kernels import optimization
 from ..kernels.sequences import score_labellings
 from ..kernels.tables import Potentials
 from ..optimizers import MarginProblem
@@ -78,7 +66,7 @@ class Hmsvm(Criterion):
         self.num_weights = self._data.num_weights
         has_fixed = problem.graph.has_fixed_scores
         self._fixed = self._data.potentials(np.zeros(self.num_weights)) if has_fixed else None
-        self._bias_of = bias_of_cells(self._data.bindings, len(self._data.hard))
+        self._bias_of = optimization.bias_of_cells(self._data.bindings, len(self._data.hard))
         self._competitors = np.zeros_like(known)
         self._is_full = np.zeros(self._data.num_sequences, np.bool_)  # whether the list of a sequence is full
         self._total = np.zeros(self.num_weights)
@@ -111,7 +99,7 @@ class Hmsvm(Criterion):
     def margin_problem(self) -> MarginProblem:
         return self
 
-    def find_cuts(self, scores: Floats, first: int, last: int) -> Cuts:
+    def find_cuts(self, scores: Floats, first: int, last: int) -> optimization.Cuts:
         """See `MarginProblem.find_cuts`: the cut of the labelling of each sequence that violates its margin most; with
         a slack for each labelling, the cuts of all listed labellings that violate theirs.
         """
@@ -120,9 +108,9 @@ class Hmsvm(Criterion):
             return self._cuts(first, last, self._competitors[None], np.ones(last - first, np.int64))
         labellings, count = self._search.list(scores, first, last, self._floor(self._search, scores, first, last))
         listed = self._cuts(first, last, labellings, count)
-        is_violated = listed.loss > margins_of(listed, scores, np.zeros(len(listed.loss)))
-        nothing = empty_cuts(last - first)
-        cuts: Cuts = join_cuts(listed, is_violated, nothing, np.zeros(0, np.bool_))
+        is_violated = listed.loss > optimization.margins_of(listed, scores, np.zeros(len(listed.loss)))
+        nothing = optimization.empty_cuts(last - first)
+        cuts: optimization.Cuts = optimization.join_cuts(listed, is_violated, nothing, np.zeros(0, np.bool_))
         self._is_full[first:last] = np.diff(cuts.block_off) >= self._most
         return cuts
 
@@ -144,7 +132,7 @@ class Hmsvm(Criterion):
     def remarks(self) -> tuple[str, ...]:
         return margin_remarks(self.inference_description, self._search.approximate, self.full, len(self._is_full))
 
-    def _cuts(self, first: int, last: int, labellings: Codes, count: Ints) -> Cuts:
+    def _cuts(self, first: int, last: int, labellings: Codes, count: Ints) -> optimization.Cuts:
         """The cuts of the first `count` [last - first] labellings [ranks, flat] of each sequence that are wrong."""
         d, off = self._data, self._data.labelling_off
         wrong = np.stack(
@@ -155,7 +143,7 @@ class Hmsvm(Criterion):
         rank = np.arange(len(sequence)) - np.repeat(np.cumsum(count) - count, count)
         differs = wrong[rank, :, sequence].any(axis=1)
         sequence, rank = sequence[differs], rank[differs]
-        ends, index, value = list_differences(
+        ends, index, value = optimization.list_differences(
             0, len(sequence), d.problem, self._bias_of, self._known, labellings, off, first + sequence, rank,
             self._total, self._is_listed,
         )  # fmt: skip
@@ -169,8 +157,8 @@ class Hmsvm(Criterion):
             right = self._fixed_scores(self._fixed, first, last, self._known)
             loss = loss - (right[sequence] - others[rank, sequence]) / STATE_COST
         states = self._other_states(labellings, rank, first + sequence)
-        cuts = Cuts(block_off, ends, index, value, *states, loss, np.zeros(len(loss)), np.zeros(len(loss)))
-        measure_cuts(cuts, self.metric)
+        cuts = optimization.Cuts(block_off, ends, index, value, *states, loss, np.zeros(len(loss)), np.zeros(len(loss)))
+        optimization.measure_cuts(cuts, self.metric)
         return cuts
 
     def _fixed_scores(self, fixed: Potentials, first: int, last: int, labelling: Codes) -> Floats:
@@ -234,9 +222,9 @@ class Hmsvm(Criterion):
         value = 0.5 * float(weights @ scores)
         for first, last in self.runs:
             cuts = self.find_cuts(scores, first, last)
-            value += primal_and_gap(cuts, self.limit[first:last], self.each_counts, scores)[0]
-            counted = most_violated(cuts, self.limit[first:last], self.each_counts, scores)
-            pull -= combine_cuts(cuts, counted, np.zeros(len(weights)))
+            value += optimization.primal_and_gap(cuts, self.limit[first:last], self.each_counts, scores)[0]
+            counted = optimization.most_violated(cuts, self.limit[first:last], self.each_counts, scores)
+            pull -= optimization.combine_cuts(cuts, counted, np.zeros(len(weights)))
         return value, self.metric_times(pull)
 
 
@@ -274,7 +262,7 @@ def build_hmsvm(problem: TrainingProblem, settings: TrainSettings[HmsvmSettings]
     )  # fmt: skip
 
 
-def _metric(problem: TrainingProblem) -> Metric:
+def _metric(problem: TrainingProblem) -> optimization.Metric:
     """The ordinary inner product of weights, except on cliques with observation kernels."""
     compared = problem.compared
     states = np.array([problem.graph.templates[clique].num_assignments for clique in compared], np.int64)
@@ -284,7 +272,7 @@ def _metric(problem: TrainingProblem) -> Metric:
     grams = np.zeros((len(compared), most, most))
     for gram, block, size in zip(compared.values(), grams, sizes.tolist(), strict=True):
         block[:size, :size] = gram
-    return Metric(start, start + sizes * states, states, grams)
+    return optimization.Metric(start, start + sizes * states, states, grams)
 
 
 def _search(

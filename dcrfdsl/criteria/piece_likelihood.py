@@ -27,20 +27,8 @@ from functools import partial
 
 import numpy as np
 
+from .. import graph
 from ..foundation import DcrfError, Diagnostic, Floats, Ints, Ints32, Mask, data_error
-from ..graph import (
-    UNKNOWN,
-    Parameters,
-    PieceTemplate,
-    independent_pieces,
-    offsets,
-    piece_arrays,
-    piece_graphs,
-    piece_templates,
-    role_model,
-    roles_of,
-    with_constraints_apart,
-)
 from ..inference import (
     METHODS,
     Binder,
@@ -95,26 +83,26 @@ class LargePieces(Criterion):
         self,
         problem: TrainingProblem,
         settings: TrainSettings,
-        templates: Sequence[PieceTemplate],
+        templates: Sequence[graph.PieceTemplate],
         *,
         divide: bool,
-        beside: Sequence[PieceTemplate],
+        beside: Sequence[graph.PieceTemplate],
     ):
         exact = ExactSettings(max_table=largest_table(settings.infer or inference_settings(problem.spec)))
         binder = Binder(problem.graph, problem.parameters, programs=False)
         sentences = binder.bind(problem.rows, problem.sentence_off, problem.relations)
         shapes, self.shape_of = sentences.bank.shapes, sentences.rows.shape
-        self.pieces = piece_arrays(problem.graph, shapes, templates, divide=divide, beside=beside)
+        self.pieces = graph.piece_arrays(problem.graph, shapes, templates, divide=divide, beside=beside)
         if not len(self.pieces.template):
             message = f"no sentence has an instance of piece `{templates[0].name}`"
             raise DcrfError(Diagnostic("piece-without-instance", message, help="make it over positions less far apart"))
-        model = role_model(problem.graph, problem.parameters, roles_of(problem.graph, shapes, self.pieces))
-        graphs = piece_graphs(
+        model = graph.role_model(problem.graph, problem.parameters, graph.roles_of(problem.graph, shapes, self.pieces))
+        graphs = graph.piece_graphs(
             problem.graph, shapes, self.pieces, model, problem.gold, num_sets=len(problem.rows),
             max_table=exact.max_table,
         )  # fmt: skip
         counts = np.diff(self.pieces.instance_off)[self.shape_of]
-        first = offsets(counts)
+        first = graph.offsets(counts)
         self.sentence = np.repeat(np.arange(len(counts)), counts)
         turn = np.arange(first[-1]) - first[self.sentence]
         instance = self.pieces.instance_off[self.shape_of[self.sentence]] + turn
@@ -260,7 +248,7 @@ class PieceObjective(SummedCriterion):
 
 
 def build_piecewise(
-    problem: TrainingProblem, settings: TrainSettings[PieceSettings], templates: Sequence[PieceTemplate]
+    problem: TrainingProblem, settings: TrainSettings[PieceSettings], templates: Sequence[graph.PieceTemplate]
 ) -> PieceObjective:
     """The losses of these pieces under one penalty.
 
@@ -326,7 +314,7 @@ def _only(problem: TrainingProblem, cliques: Collection[int]) -> TrainingProblem
     return replace(problem, graph=replace(problem.graph, templates=kept))
 
 
-def _held(templates: Iterable[PieceTemplate]) -> frozenset[int]:
+def _held(templates: Iterable[graph.PieceTemplate]) -> frozenset[int]:
     """The cliques that are in some of these pieces."""
     return frozenset(clique for template in templates for clique, *_ in template.members)
 
@@ -345,7 +333,7 @@ def _cases(criterion: PieceSettings, data: BoundData, pieces: PieceInstances, be
             return empty._replace(mode=SAMPLED, rate=rate, seed=seed, instance=numbers)
         case LikelyCases():
             instances = np.diff(pieces.instance_off)[data.rows.shape]
-            first = offsets(instances)
+            first = graph.offsets(instances)
             return empty._replace(mode=LISTED, instance=first, case_off=np.zeros(int(first[-1]) + 1, np.int64))
     return empty
 
@@ -382,7 +370,7 @@ def _refuse_impossible(problem: TrainingProblem, method: PieceMethod) -> None:
         refuse_impossible(problem, int(problem.sentence_off[s]))
 
 
-def _mask(problem: TrainingProblem, templates: Sequence[PieceTemplate]) -> Floats:
+def _mask(problem: TrainingProblem, templates: Sequence[graph.PieceTemplate]) -> Floats:
     """1 for the weights that some of these pieces train."""
     mask = np.zeros(problem.parameters.num_weights)
     for clique, _, locked in (member for template in templates for member in template.members):
@@ -391,11 +379,13 @@ def _mask(problem: TrainingProblem, templates: Sequence[PieceTemplate]) -> Float
     return mask
 
 
-def _whole(problem: TrainingProblem, settings: TrainSettings, template: PieceTemplate, penalty: Penalty) -> Likelihood:
+def _whole(
+    problem: TrainingProblem, settings: TrainSettings, template: graph.PieceTemplate, penalty: Penalty
+) -> Likelihood:
     """A piece over whole sequences: the likelihood of the model of its cliques, given all other variables."""
     held = _held([template])
     codes = problem.gold.codes.copy()
-    codes[[variable for variable, _ in template.over]] = UNKNOWN
+    codes[[variable for variable, _ in template.over]] = graph.UNKNOWN
     part = replace(_only(problem, held), gold=replace(problem.gold, codes=codes))
     inference = part.inference(settings)
     data = part.bind_known(programs=METHODS[inference.name].programs)
@@ -447,7 +437,7 @@ def restricted_to_cliques(problem: TrainingProblem, held: Collection[int]) -> tu
     numbers = np.sort(np.concatenate([problem.parameters.of_clique(c) for c in sorted(held)]))
     part = replace(
         _only(problem, held),
-        parameters=Parameters(parts),
+        parameters=graph.Parameters(parts),
         counts=problem.counts[numbers],
         weights=problem.weights[numbers] if len(problem.weights) else problem.weights,
         relations={c: pairs for c, pairs in problem.relations.items() if c in held},
@@ -465,9 +455,9 @@ def build_pieces(
     prior ties cliques, and where `keep` compares all weights.
     """
     criterion = settings.criterion
-    templates = piece_templates(problem.spec, problem.graph, pieces_of(problem.spec, criterion))
-    problem = replace(problem, graph=with_constraints_apart(problem.graph, templates))
-    groups = independent_pieces(templates)
+    templates = graph.piece_templates(problem.spec, problem.graph, pieces_of(problem.spec, criterion))
+    problem = replace(problem, graph=graph.with_constraints_apart(problem.graph, templates))
+    groups = graph.independent_pieces(templates)
     is_tied = any(isinstance(p, GaussianPrior) and p.tied_to is not None for p in settings.clique_priors.values())
     compares = is_tied or settings.keep is not None or isinstance(criterion.nota, LikelyCases)
     if len(groups) == 1 or settings.patience is not None or compares:

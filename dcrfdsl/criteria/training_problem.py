@@ -8,6 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
+from .. import semantics
 from ..features import FeatureExtractor, FeatureRows, Pairs
 from ..foundation import Floats, Ints, Ints32, data_error, dataclass
 from ..graph import Gold, ModelGraph, Parameters
@@ -31,15 +32,6 @@ from ..inference import (
     score_sequences,
     stage_guide,
 )
-from ..semantics import (
-    ExactSettings,
-    MeanFieldSettings,
-    MethodSettings,
-    ModelSpec,
-    ShareTable,
-    TrainSettings,
-    inference_settings,
-)
 from .feature_moments import FeatureMoments, moments_of_rows, number_features, squares_of_weights
 from .importance import Importance, NumberColumns, importance_of
 from .penalties import Penalty, weight_penalty
@@ -50,7 +42,7 @@ class ResolvedInference:
     """The inference method of a stage, with `auto` resolved."""
 
     name: str
-    settings: MethodSettings
+    settings: semantics.MethodSettings
     gold: Ints32 | None = None  # known labels of the training data
     lists: GuideLists | None = None  # of the stage that prunes
 
@@ -80,7 +72,7 @@ class TrainingProblem:
     counting: the same on the data whose shares are expected, if any are; `shares` says which its last cliques count.
     """
 
-    spec: ModelSpec
+    spec: semantics.ModelSpec
     graph: ModelGraph
     parameters: Parameters
     rows: tuple[FeatureRows, ...]
@@ -98,7 +90,7 @@ class TrainingProblem:
     start: Floats | None = None
     numbers: NumberColumns = field(default_factory=NumberColumns)
     first_sentence: int = 0
-    shares: tuple[ShareTable, ...] = ()
+    shares: tuple[semantics.ShareTable, ...] = ()
     counting: TrainingProblem | None = None
 
     @property
@@ -121,7 +113,7 @@ class TrainingProblem:
         numbers = {name: n for n, name in enumerate(self.graph.variables)}
         return [numbers[name] for name in names] if names else list(range(self.graph.num_labels))
 
-    def importance(self, settings: TrainSettings) -> Importance | None:
+    def importance(self, settings: semantics.TrainSettings) -> Importance | None:
         """How much each sentence or token counts in a stage; None if all count once."""
         if settings.importance is None:
             return None
@@ -129,12 +121,12 @@ class TrainingProblem:
         states = {self.graph.variables[n]: (n, self.states[n]) for n in numbers if n < len(self.states)}
         return importance_of(settings.importance, self.numbers, self.gold, states, self.sentence_off)
 
-    def token_importance(self, settings: TrainSettings) -> Floats | None:
+    def token_importance(self, settings: semantics.TrainSettings) -> Floats | None:
         """The factor of each token, [N]; None if all are 1."""
         importance = self.importance(settings)
         return None if importance is None else importance.token
 
-    def sentence_importance(self, settings: TrainSettings) -> Floats | None:
+    def sentence_importance(self, settings: semantics.TrainSettings) -> Floats | None:
         """The factor of each sentence, [S]; None if all are 1. DcrfError where the stage gives tokens factors."""
         importance = self.importance(settings)
         if importance is None:
@@ -145,10 +137,10 @@ class TrainingProblem:
         padded = np.append(importance.token, 0.0)  # a sentence without tokens counts nothing
         return np.where(np.diff(self.sentence_off) > 0, padded[self.sentence_off[:-1]], 0.0)
 
-    def inference(self, settings: TrainSettings) -> ResolvedInference:
+    def inference(self, settings: semantics.TrainSettings) -> ResolvedInference:
         asked = self._asked(settings)
         name, chosen = choose_method(self.graph, self.parameters, asked)
-        if isinstance(chosen, MeanFieldSettings):  # it draws its start for each sentence from seed + number
+        if isinstance(chosen, semantics.MeanFieldSettings):  # it draws its start for each sentence from seed + number
             chosen = chosen.model_copy(update={"seed": chosen.seed + self.first_sentence})
         guide = stage_guide(self.spec, self.graph, self.parameters, asked, self.earlier)
         return ResolvedInference(name, chosen, self.labelling, None if guide is None else self._lists(guide))
@@ -159,10 +151,10 @@ class TrainingProblem:
         data = binder.bind(self.rows, self.sentence_off, self.relations)
         return GuideLists(data, guide, None if guide.guide is None else self._lists(guide.guide))
 
-    def exact_if_it_fits(self, settings: TrainSettings) -> ResolvedInference | None:
+    def exact_if_it_fits(self, settings: semantics.TrainSettings) -> ResolvedInference | None:
         """`exact`, whatever the stage asks for; None where it does not fit, or DcrfError if the stage asks for it."""
         asked = self._asked(settings)
-        if isinstance(asked, ExactSettings):
+        if isinstance(asked, semantics.ExactSettings):
             check_width(self.graph, asked.max_table, remedy=MORE_MEMORY)  # no other method would do
             return self.inference(settings)
         if self.graph.relational:
@@ -170,9 +162,9 @@ class TrainingProblem:
             fits = all(data.bank.order_of is not None for _, data in parts)
         else:
             fits = self.graph.exact_cost.largest <= largest_table(asked)
-        return ResolvedInference("exact", ExactSettings(max_table=largest_table(asked))) if fits else None
+        return ResolvedInference("exact", semantics.ExactSettings(max_table=largest_table(asked))) if fits else None
 
-    def exact_inference(self, settings: TrainSettings, what: str, remedy: str) -> ResolvedInference:
+    def exact_inference(self, settings: semantics.TrainSettings, what: str, remedy: str) -> ResolvedInference:
         """`exact`, whatever the stage asks for. DcrfError, which says that `what` needs it, where it does not fit."""
         inference = self.exact_if_it_fits(settings)
         if inference is None:
@@ -185,10 +177,10 @@ class TrainingProblem:
             raise data_error("needs-exact", message, help=remedy)
         return inference
 
-    def _asked(self, settings: TrainSettings) -> MethodSettings:
-        return settings.infer or inference_settings(self.spec)
+    def _asked(self, settings: semantics.TrainSettings) -> semantics.MethodSettings:
+        return settings.infer or semantics.inference_settings(self.spec)
 
-    def penalty(self, settings: TrainSettings) -> Penalty:
+    def penalty(self, settings: semantics.TrainSettings) -> Penalty:
         return weight_penalty(
             settings, self.spec.cliques, self.graph, self.parameters, self.states, self.extractor, self.start
         )

@@ -85,7 +85,7 @@ def test_an_interrupt_before_training_leaves_no_parts(here: Path, monkeypatch: p
         assert list((here / "y.model.parts").rglob("part-*"))
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("dcrfdsl.cli.train_command.read_gold", interrupt)  # of the held-out data
+    monkeypatch.setattr("dcrfdsl.cli.command_files.read_gold", interrupt)  # of the held-out data
     options = ["-o", "y.model", "--dev", "all.txt", "--quiet"]
     assert run(["train", "y.dcrf", "data", *options]) == 130
     assert not (here / "y.model.parts").exists() and not (here / "y.model").exists()
