@@ -167,7 +167,7 @@ def test_parts_stay_with_their_worker_while_it_lives() -> None:
     runner = ClusterRunner(client)
 
     def homes() -> dict[int, str]:
-        runner._assign(8)
+        runner._plan(8)
         return dict(runner._homes)
 
     first = homes()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from dcrfdsl.semantics import stage_settings
 from dcrfdsl.semantics.resolve.resolution import Resolved, load_text
 from dcrfdsl.training.checkpoints import Checkpoint
 from dcrfdsl.training.parts.corpus_parts import CorpusParts, open_parts
-from dcrfdsl.training.parts.part_runners import InTurn, TreeSum
+from dcrfdsl.training.parts.part_runners import InTurn, joined
 from dcrfdsl.training.parts.parted_problem import parse_memory, untrained_on_parts
 from dcrfdsl.training.parts.summed_criteria import SummedCriterion
 from dcrfdsl.training.pipeline import fit
@@ -297,9 +298,25 @@ def test_a_tree_adds_in_the_same_order_however_the_work_is_shared() -> None:
     assert InTurn(8, 3).total(lambda _, n, __: str(n), None, 7, None, lambda a, b: f"({a}+{b})") == (
         "(((0+1)+(2+3))+((4+5)+6))"
     )
-    tree = TreeSum(lambda a, b: a + b)
-    tree.append(3)
-    assert tree.total() == 3
+    assert joined(max, 1, [(0, 1, 3)]) == [(0, 1, 3)]
+
+
+def test_sums_of_some_parts_join_to_the_tree_of_all() -> None:
+    draw = random.Random(3)
+
+    def add(a: str, b: str) -> str:
+        return f"({a}+{b})"
+
+    for count in (*range(1, 20), 77, 128):
+        whole = InTurn(1).total(lambda _, n, __: str(n), None, count, None, add)
+        for shares in (1, 2, 3, 7):
+            owner = [draw.randrange(shares) for _ in range(count)]
+            owners = owner if draw.random() < 0.5 else sorted(owner)
+            found = [
+                joined(add, count, ((n, n + 1, str(n)) for n in range(count) if owners[n] == share))
+                for share in range(shares)
+            ]
+            assert joined(add, count, sorted(chain(*found))) == [(0, count, whole)]
 
 
 def test_weighted_bags_vectors_and_own_functions_are_learned_from_parts(tmp_path: Path) -> None:

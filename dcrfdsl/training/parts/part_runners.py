@@ -6,57 +6,58 @@ The tree depends on the number of parts alone. Tasks are run by `InTurn` in this
 workers of a Dask cluster. A task is a function at the top of a module of what all parts share and the number of the
 part, so that it can be sent to another process.
 
-On a cluster each evaluation sends the weights to all workers once. A part has a home, the worker that keeps its layout;
-its term is computed there, and terms are added in the tree wherever the scheduler sees fit. Where there are many parts,
-a task takes a block of neighbours that are a subtree, since the scheduler needs about a millisecond a task. Homes stay
-while their workers live: blocks of a lost worker move to those with fewest, and some to a new worker. An evaluation
-that loses a worker is computed again, and as tasks depend on nothing but files, weights and numbers, its result is the
-same. Workers must reach the folder of the cache. A task takes `DCRFDSL_THREADS` threads where that is set on the
-worker, else one, as Dask gives each thread of a worker a task of its own. Not here: the tasks.
+A sum on a cluster is a question that is handed on: two workers get it with the weights, and each sends it to two others
+while it computes the parts that have their home with it, those whose layouts it keeps. What comes back are sums of
+neighbours, as far as the tree joins them. So each worker is asked once, past Dask's queue of tasks. Homes stay while
+their workers live: parts of a lost worker move to those that have fewer. A sum that loses a worker is computed again,
+and as tasks depend on nothing but files, weights and numbers, the result is the same. Workers must reach each other and
+the folder of the cache. A task takes `DCRFDSL_THREADS` threads where that is set on the worker, else one, as each
+thread of a worker has parts of its own. Not here: the tasks.
 """
 
 from __future__ import annotations
 
+import asyncio
 import os
+import pickle
+import secrets
 import signal
 import sys
 import time
-from collections import Counter, deque
-from collections.abc import Callable, Iterator
+from collections import Counter, OrderedDict, deque
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
+from functools import partial
+from itertools import pairwise
+from operator import itemgetter
 from pathlib import Path
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from ...foundation import DcrfError, LazyModule, data_error, needed
 from ...inference import Workers
 
+cloudpickle = LazyModule("cloudpickle")
 distributed = LazyModule("distributed")
 
 Shared = TypeVar("Shared")
 Result = TypeVar("Result")
+Sums: TypeAlias = list[tuple[int, int, Any]]  # each with its first part, and the one after its last
 
 
-class TreeSum:
-    """A sum in the order of the tree; it holds one partial sum a level.   add: may reuse its first argument."""
-
-    def __init__(self, add: Callable[[Any, Any], Any]):
-        self._add, self._partial = add, list[tuple[int, Any]]()
-
-    def append(self, item: Any) -> None:
-        """Adds the result of the next part."""
-        level = 0
-        while self._partial and self._partial[-1][0] == level:
-            item = self._add(self._partial.pop()[1], item)
-            level += 1
-        self._partial.append((level, item))
-
-    def total(self) -> Any:
-        """The sum of all parts, of which there is one at least."""
-        _, item = self._partial.pop()
-        while self._partial:
-            item = self._add(self._partial.pop()[1], item)
-        return item
+def joined(add: Callable[[Any, Any], Any], count: int, sums: Iterable[tuple[int, int, Any]]) -> Sums:
+    """Sums of some of `count` parts, in order, added where they are halves in the tree.   add: may reuse the first."""
+    done: Sums = []
+    for first, last, item in sums:
+        while done:
+            begin, middle, before = done[-1]
+            width = middle - begin
+            if middle != first or begin % (2 * width) or last != min(begin + 2 * width, count):
+                break
+            done.pop()
+            first, item = begin, add(before, item)
+        done.append((first, last, item))
+    return done
 
 
 def task_workers(threads: int) -> Workers:
@@ -88,27 +89,93 @@ class InTurn:
         add: Callable[[Result, Result], Result],
     ) -> Result:  # fmt: skip
         """The sum of `task(shared, n, argument)` over all parts in the order of the tree."""
-        if self.at_once == 1:
-            return total_of_block(task, add, shared, 0, count, argument)
-        tree = TreeSum(add)
-        with ThreadPoolExecutor(self.at_once) as pool:
+
+        def results() -> Iterator[tuple[int, int, Result]]:
             for first in range(0, count, self.at_once):  # in batches, so that few results wait to be added
                 numbers = range(first, min(first + self.at_once, count))
-                for result in pool.map(lambda number: task(shared, number, argument), numbers):
-                    tree.append(result)
-        total: Result = tree.total()
-        return total
+                for number, result in zip(numbers, spread(lambda n: task(shared, n, argument), numbers), strict=True):
+                    yield number, number + 1, result
+
+        with ThreadPoolExecutor(self.at_once) as pool:
+            spread: Any = map if self.at_once == 1 else pool.map
+            ((_, _, total),) = joined(add, count, results())
+        return total  # type: ignore[no-any-return]
 
 
 ATTEMPTS = 20  # of an evaluation that loses workers
-BLOCKS = 8  # for each thread, at least, where there are so many parts
-POLL = 0.5  # seconds between looks at the workers
+MOST_SHARED = 8  # things that passes share, which a worker keeps: those of clients that went away stay
+POLL = 0.5  # seconds before a lost worker's parts are computed again
 PATIENCE = 60.0  # seconds without any worker before training ends
 RESUME = "start the scheduler and its workers again, and run the same command with `--resume`"
 
 
 class _LostWorker(Exception):
-    """A worker with a part of the evaluation has gone."""
+    """A worker with a part of the evaluation has gone, or was not told what all tasks share."""
+
+
+class _Question(NamedTuple):
+    """Sums over parts that workers are asked for.   token: names what tasks share.   shared: that; None: as before."""
+
+    task: Callable[..., Any]
+    add: Callable[[Any, Any], Any]
+    num_parts: int
+    argument: tuple[Any, ...]
+    token: str
+    shared: Any
+
+
+_Plan: TypeAlias = list[tuple[str, list[list[int]]]]  # the address of each worker, and the parts of each of its threads
+_SHARED: OrderedDict[str, Any] = OrderedDict()  # of this worker, by token
+
+
+def _halves(plan: _Plan) -> dict[str, _Plan]:
+    """The halves of a plan, by the worker that answers for all of it."""
+    middle = len(plan) // 2
+    return {half[0][0]: half for half in (plan[:middle], plan[middle:]) if half}
+
+
+async def answer(packed: bytes, plans: dict[str, _Plan], dask_worker: Any) -> Sums | Exception:
+    """The sums of the parts in the plan of this worker, or an error. Workers run it.   packed: a `_Question`."""
+    (_, of_threads), *others = plans[dask_worker.contact_address]
+    try:
+        question: _Question = pickle.loads(packed)
+        if question.shared is not None:
+            _SHARED[question.token] = question.shared
+            while len(_SHARED) > MOST_SHARED:
+                _SHARED.popitem(last=False)
+        shared = _SHARED.get(question.token)
+        if shared is None:
+            raise _LostWorker
+        spread = partial(asyncio.get_running_loop().run_in_executor, dask_worker.executor)
+        waiting: list[Awaitable[Sums | Exception]] = [
+            spread(_sums_of_parts, question, shared, parts) for parts in of_threads
+        ]
+        waiting += [_ask(dask_worker.rpc(first), packed, {first: plan}) for first, plan in _halves(others).items()]
+        found = await asyncio.gather(*waiting)
+        return await spread(_all_joined, question, found) if len(found) > 1 else found[0]
+    except Exception as error:
+        return error
+
+
+async def _ask(worker: Any, packed: bytes, plans: dict[str, _Plan]) -> Sums | Exception:
+    """What another worker answers."""
+    replied = await worker.run(function=pickle.dumps(answer), args=pickle.dumps((packed, plans)))
+    return replied["result"]  # type: ignore[no-any-return]
+
+
+def _sums_of_parts(question: _Question, shared: Any, parts: list[int]) -> Sums:
+    sums = ((n, n + 1, question.task(shared, n, *question.argument)) for n in parts)
+    return joined(question.add, question.num_parts, sums)
+
+
+def _all_joined(question: _Question, answers: Iterable[Sums | Exception]) -> Sums:
+    """The sums in all answers. Raises the first error among them."""
+    found: Sums = []
+    for answered in answers:
+        if isinstance(answered, Exception):
+            raise answered
+        found += answered
+    return joined(question.add, question.num_parts, sorted(found, key=itemgetter(0)))
 
 
 class ClusterRunner:
@@ -118,103 +185,62 @@ class ClusterRunner:
 
     def __init__(self, client: Any):
         self._client = client
-        self._homes: dict[int, str] = {}  # of each block
-        self._size = 1  # of a block
-        self._sent: tuple[Any, Any] | None = None  # what all tasks of a pass share, and where it is
+        self._homes: dict[int, str] = {}  # of each part
+        self._told: tuple[Any, str, set[str]] = None, "", set()  # what tasks share now, its token, and who knows it
 
     def each(self, task: Callable[[Shared, int], Result], shared: Shared, count: int) -> Iterator[Result]:
         """`task(shared, n)` for each part n, in order; few results wait for those before them."""
-        with self._clear_errors():
-            ahead = 2 * max(1, len(self._alive()))
-            begun: deque[tuple[int, Any]] = deque()
-            sent = self._send(shared)
+
+        def ask(number: int) -> Any:
+            alive = sorted(self._threads())
+            return self._sum(task, shared, count, (), None, [(alive[number % len(alive)], [[number]])])
+
+        ahead = 2 * len(self._threads())
+        with ThreadPoolExecutor(ahead) as pool:
+            begun: deque[Any] = deque()
             for number in range(count):
-                begun.append((number, self._client.submit(task, sent, number, pure=False)))
+                begun.append(pool.submit(self._again, partial(ask, number)))
                 if len(begun) > ahead:
-                    yield self._result_again(task, shared, *begun.popleft())
+                    yield begun.popleft().result()
             while begun:
-                yield self._result_again(task, shared, *begun.popleft())
+                yield begun.popleft().result()
 
     def everywhere(self, task: Callable[[str], None], argument: str) -> None:
+        self._told = None, "", set()
         with suppress(Exception):  # workers that are gone keep nothing
-            self._client.run(task, argument)
-
-    def _result_again(self, task: Callable[[Shared, int], Result], shared: Shared, number: int, future: Any) -> Any:
-        """The result of a task, which is begun again if what it needs was lost."""
-        for _ in range(ATTEMPTS):
-            try:
-                return self._waited(future, set())
-            except _LostWorker:
-                self._sent = None
-                future = self._client.submit(task, self._send(shared), number, pure=False)
-        raise self._lost("workers were lost again and again")
+            self._client.run(_end_with, task, argument)
 
     def total(
         self, task: Callable[[Shared, int, Any], Result], shared: Shared, count: int, argument: Any,
         add: Callable[[Result, Result], Result],
     ) -> Result:  # fmt: skip
-        with self._clear_errors():
-            total: Result = self._again(lambda: self._total(task, shared, count, argument, add))
-            return total
+        total: Result = self._again(lambda: self._sum(task, shared, count, (argument,), add, self._plan(count)))
+        return total
 
-    def _total(self, task: Any, shared: Any, count: int, argument: Any, add: Any) -> Any:
-        submit, sent = self._client.submit, self._send(shared)
-        size = self._assign(count)
-        point = self._scattered(argument)
-        level = [
-            submit(
-                total_of_block, task, add, sent, first, min(first + size, count), point, pure=False,
-                workers=[self._homes[first // size]], allow_other_workers=False,
-            )
-            for first in range(0, count, size)
-        ]  # fmt: skip
-        used = set(self._homes.values())
-        while len(level) > 1:
-            pairs = [submit(add, *level[n : n + 2], pure=False) for n in range(0, len(level) - 1, 2)]
-            level = [*pairs, *level[2 * len(pairs) :]]
-        return self._waited(level[0], used)
-
-    def _waited(self, future: Any, used: set[str]) -> Any:
-        """The result of a future. _LostWorker if one of the workers that it needs has gone."""
-        while True:
-            try:
-                return future.result(timeout=POLL)
-            except distributed.TimeoutError:
-                if not used <= set(self._alive()):
-                    future.cancel()
-                    raise _LostWorker from None
-            except (distributed.CancelledError, distributed.KilledWorker, OSError):
-                time.sleep(POLL)
-                self._alive()
-                raise _LostWorker from None
-
-    def _send(self, shared: Any) -> Any:
-        """Where the workers have what all tasks of a pass share."""
-        if self._sent is None or self._sent[0] is not shared:
-            self._sent = shared, self._again(lambda: self._scattered(shared))
-        return self._sent[1]
+    def _sum(self, task: Any, shared: Any, count: int, argument: tuple[Any, ...], add: Any, plan: _Plan) -> Any:
+        """The sum of all parts of a plan. _LostWorker if one of its workers has gone."""
+        if self._told[0] is not shared:
+            self._told = shared, secrets.token_hex(8), set()
+        _, token, told = self._told
+        asked, halves = {address for address, _ in plan}, _halves(plan)
+        question = _Question(task, add, count, argument, token, None if asked <= told else shared)
+        try:
+            answers = self._client.run(answer, cloudpickle.dumps(question), halves, workers=list(halves))
+            ((_, _, total),) = _all_joined(question, answers.values())
+        except (_LostWorker, OSError, distributed.CancelledError):
+            self._told = None, "", set()
+            time.sleep(POLL)
+            self._threads()  # an error if it was the scheduler that went
+            raise _LostWorker from None
+        told |= asked
+        return total
 
     def _again(self, act: Callable[[], Any]) -> Any:
         """The result of an action, which is done again where a worker is lost."""
         for _ in range(ATTEMPTS):
-            try:
+            with suppress(_LostWorker):
                 return act()
-            except _LostWorker:
-                self._sent = None
         raise self._lost("workers were lost again and again")
-
-    def _scattered(self, item: Any) -> Any:
-        self._alive()
-        try:
-            return self._client.scatter(item, broadcast=True, hash=False)
-        except (distributed.CancelledError, distributed.TimeoutError, KeyError, OSError):
-            time.sleep(POLL)
-            self._alive()  # an error if it was the scheduler that went
-            raise _LostWorker from None
-
-    def _alive(self) -> list[str]:
-        """The addresses of the workers."""
-        return sorted(self._threads())
 
     def _threads(self) -> dict[str, int]:
         """The threads of each worker by address. DcrfError without a worker within `PATIENCE`, or a scheduler."""
@@ -232,41 +258,29 @@ class ClusterRunner:
                 raise self._lost(f"no worker came within {PATIENCE:.0f} seconds")
             time.sleep(POLL)
 
-    def _assign(self, count: int) -> int:
-        """The size of blocks; gives each a home: its former one, unless that has gone or has more than its share.
+    def _plan(self, count: int) -> _Plan:
+        """Who computes which parts: its home, the former one unless that has gone or has more than its share.
 
         Neighbours get the same home, so that most sums need no transfer.
         """
         threads = self._threads()
-        alive, size = sorted(threads), 1
-        while count // (2 * size) >= BLOCKS * sum(threads.values()):
-            size *= 2  # a subtree of the tree over parts
-        blocks = -(-count // size)
-        if size != self._size:
-            self._size, self._homes = size, {}
-        most = -(-blocks // len(alive))
+        alive = sorted(threads)
+        most = -(-count // len(alive))
         load: Counter[str] = Counter(dict.fromkeys(alive, 0))
         homes: dict[int, str] = {}
-        for block in range(blocks):
-            home = self._homes.get(block, "")
+        for part in range(count):
+            home = self._homes.get(part, "")
             if home in load and load[home] < most:
-                homes[block] = home
+                homes[part] = home
                 load[home] += 1
-        for block in range(blocks):
-            if block not in homes:
-                near = alive[block * len(alive) // blocks]
-                homes[block] = near if load[near] < most else min(alive, key=lambda one: (load[one], one))
-                load[homes[block]] += 1
-        self._homes = homes
-        return size
-
-    @contextmanager
-    def _clear_errors(self) -> Iterator[None]:
-        """Errors of a lost connection as a DcrfError."""
-        try:
-            yield
-        except (OSError, distributed.CancelledError, distributed.TimeoutError) as error:
-            raise self._lost(f"{type(error).__name__}: {error}") from None
+        free = iter([one for one in alive for _ in range(most - load[one])])
+        self._homes = {part: homes.get(part) or next(free) for part in range(count)}
+        plan: _Plan = []
+        for home in dict.fromkeys(self._homes.values()):
+            parts, share = [part for part in range(count) if self._homes[part] == home], threads[home]
+            bounds = [len(parts) * thread // share for thread in range(share + 1)]
+            plan.append((home, [parts[first:last] for first, last in pairwise(bounds) if first < last]))
+        return plan
 
     def _lost(self, why: str) -> DcrfError:
         return data_error("cluster-lost", f"the cluster is lost: {why}", help=RESUME)
@@ -275,21 +289,15 @@ class ClusterRunner:
 PartRunner: TypeAlias = InTurn | ClusterRunner
 
 
-def total_of_block(
-    task: Callable[[Shared, int, Any], Result], add: Callable[[Result, Result], Result], shared: Shared, first: int,
-    last: int, argument: Any,
-) -> Result:  # fmt: skip
-    """The sum over the parts `first` to `last` (excluded), a subtree of the tree over all parts."""
-    tree = TreeSum(add)
-    for number in range(first, last):
-        tree.append(task(shared, number, argument))
-    total: Result = tree.total()
-    return total
+def _end_with(task: Callable[[str], None], argument: str) -> None:
+    """A task that frees what a worker keeps, of which this is a part."""
+    _SHARED.clear()
+    task(argument)
 
 
 def part_runner(client: Any) -> ClusterRunner:
     """What runs tasks on parts by the workers of a `distributed.Client`. TypeError for anything else."""
-    if not all(hasattr(client, name) for name in ("submit", "scatter", "nthreads")):
+    if not all(hasattr(client, name) for name in ("run", "nthreads")):
         raise TypeError(f"cluster: a `distributed.Client` is needed, not {type(client).__name__}")
     return ClusterRunner(client)
 
@@ -334,8 +342,6 @@ def cluster_client(address: str | None, workers: int | None, threads: int | None
 
 def ship_functions(registered: Any) -> None:
     """Lets functions of the user travel by value: workers do not have the files that define them."""
-    import cloudpickle
-
     for function in registered.values():
         module = sys.modules.get(function.function.__module__)
         if module is not None and not str(getattr(module, "__name__", "")).startswith("dcrfdsl"):

@@ -179,8 +179,9 @@ def untrained_on_parts(
     if parts.cluster is not None:
         require_shared(parts.cluster, parts.cache)
         ship_functions(registered)
-    local = parts.cluster is None
-    runner = InTurn(workers.threads, _at_once(parts, workers.threads)) if local else part_runner(parts.cluster)
+        runner: PartRunner = part_runner(parts.cluster)
+    else:
+        runner = InTurn(workers.threads, _at_once(parts, workers.threads))
     fits = partial(_require_memory, parts)
     learned = learn_parts(spec, parts, directories, registered, runner, fits)
     model = learned.model
