@@ -310,6 +310,7 @@ def cluster_client(address: str | None, workers: int | None, threads: int | None
     nothing answers.
     """
     with needed("distributed", "`--cluster` and `--workers` need dask", "dask"):
+        import dask
         from distributed import Client, LocalCluster, WorkerPlugin
     if address is not None:
         try:
@@ -323,10 +324,11 @@ def cluster_client(address: str | None, workers: int | None, threads: int | None
         return
     count = workers or 1
     share = max(1, Workers(threads).threads // count)
-    cluster = LocalCluster(
-        n_workers=count, threads_per_worker=1, processes=True, dashboard_address="127.0.0.1:0", memory_limit=None,
-        env={"DCRFDSL_THREADS": str(share)},
-    )  # fmt: skip
+    settings = {
+        "distributed.worker.profile.enabled": False, "distributed.admin.tick.interval": "1s",  # of each process
+        "distributed.nanny.pre-spawn-environ": {"OMP_NUM_THREADS": 1},  # memory that is free is used again
+        "distributed.scheduler.work-stealing": False, "distributed.scheduler.active-memory-manager.start": False,
+    }  # fmt: skip
 
     class Uninterrupted(WorkerPlugin):
         """Leaves Ctrl-C, which a terminal sends to all its processes, to the one that trains."""
@@ -335,7 +337,10 @@ def cluster_client(address: str | None, workers: int | None, threads: int | None
             with suppress(ValueError):  # not the main thread
                 signal.signal(signal.SIGINT, signal.SIG_IGN)
 
-    with cluster, Client(cluster, direct_to_workers=True) as client:
+    with dask.config.set(settings), LocalCluster(
+        n_workers=count, threads_per_worker=1, processes=True, dashboard_address="127.0.0.1:0", memory_limit=None,
+        env={"DCRFDSL_THREADS": str(share)},
+    ) as cluster, Client(cluster) as client:  # fmt: skip
         client.register_plugin(Uninterrupted())
         yield client
 
