@@ -24,12 +24,12 @@ import secrets
 import signal
 import sys
 import time
-from collections import Counter, OrderedDict, deque
+from collections import OrderedDict, deque
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from functools import partial
-from itertools import pairwise
+from itertools import chain, pairwise
 from operator import itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias, TypeVar
@@ -125,7 +125,7 @@ class _Question(NamedTuple):
 
 
 _Plan: TypeAlias = list[tuple[str, list[list[int]]]]  # the address of each worker, and the parts of each of its threads
-_SHARED: OrderedDict[str, Any] = OrderedDict()  # of this worker, by token
+SHARED: OrderedDict[str, Any] = OrderedDict()  # of this worker, by token
 
 
 def _halves(plan: _Plan) -> dict[str, _Plan]:
@@ -134,48 +134,43 @@ def _halves(plan: _Plan) -> dict[str, _Plan]:
     return {half[0][0]: half for half in (plan[:middle], plan[middle:]) if half}
 
 
-async def answer(packed: bytes, plans: dict[str, _Plan], dask_worker: Any) -> Sums | Exception:
-    """The sums of the parts in the plan of this worker, or an error. Workers run it.   packed: a `_Question`."""
+async def answer(question: _Question, plans: dict[str, _Plan], dask_worker: Any) -> Sums | Exception:
+    """The sums of the parts in the plan of this worker, or an error. Workers run it."""
     (_, of_threads), *others = plans[dask_worker.contact_address]
     try:
-        question: _Question = pickle.loads(packed)
         if question.shared is not None:
-            _SHARED[question.token] = question.shared
-            while len(_SHARED) > MOST_SHARED:
-                _SHARED.popitem(last=False)
-        shared = _SHARED.get(question.token)
+            SHARED[question.token] = question.shared
+            while len(SHARED) > MOST_SHARED:
+                SHARED.popitem(last=False)
+        shared = SHARED.get(question.token)
         if shared is None:
             raise _LostWorker
+
+        def own(parts: list[int]) -> Sums:
+            return join((n, n + 1, question.task(shared, n, *question.argument)) for n in parts)
+
+        join = partial(joined, question.add, question.num_parts)
         spread = partial(asyncio.get_running_loop().run_in_executor, dask_worker.executor)
-        waiting: list[Awaitable[Sums | Exception]] = [
-            spread(_sums_of_parts, question, shared, parts) for parts in of_threads
-        ]
-        waiting += [_ask(dask_worker.rpc(first), packed, {first: plan}) for first, plan in _halves(others).items()]
-        found = await asyncio.gather(*waiting)
-        return await spread(_all_joined, question, found) if len(found) > 1 else found[0]
+        waiting: list[Awaitable[Sums]] = [spread(own, parts) for parts in of_threads]
+        if others:
+            waiting.append(_ask(dask_worker.rpc, question, _halves(others)))
+        return await spread(join, sorted(chain(*await asyncio.gather(*waiting)), key=itemgetter(0)))
     except Exception as error:
         return error
 
 
-async def _ask(worker: Any, packed: bytes, plans: dict[str, _Plan]) -> Sums | Exception:
-    """What another worker answers."""
-    replied = await worker.run(function=pickle.dumps(answer), args=pickle.dumps((packed, plans)))
-    return replied["result"]  # type: ignore[no-any-return]
-
-
-def _sums_of_parts(question: _Question, shared: Any, parts: list[int]) -> Sums:
-    sums = ((n, n + 1, question.task(shared, n, *question.argument)) for n in parts)
-    return joined(question.add, question.num_parts, sums)
-
-
-def _all_joined(question: _Question, answers: Iterable[Sums | Exception]) -> Sums:
-    """The sums in all answers. Raises the first error among them."""
-    found: Sums = []
-    for answered in answers:
-        if isinstance(answered, Exception):
-            raise answered
-        found += answered
-    return joined(question.add, question.num_parts, sorted(found, key=itemgetter(0)))
+async def _ask(rpc: Any, question: _Question, plans: dict[str, _Plan], scheduler: Any = None) -> Sums:
+    """What the workers at the head of plans answer, who are asked through the scheduler where that is given."""
+    call = {"function": pickle.dumps(answer), "args": cloudpickle.dumps((question, plans))}
+    if scheduler is None:
+        replies = await asyncio.gather(*[rpc(address).run(**call) for address in plans])
+    else:
+        replies = (await scheduler.broadcast(msg={"op": "run", **call}, workers=list(plans))).values()
+    found = [reply["result"] for reply in replies]
+    for error in found:
+        if isinstance(error, Exception):
+            raise error
+    return list(chain(*found))
 
 
 class ClusterRunner:
@@ -208,7 +203,7 @@ class ClusterRunner:
     def everywhere(self, task: Callable[[str], None], argument: str) -> None:
         self._told = None, "", set()
         with suppress(Exception):  # workers that are gone keep nothing
-            self._client.run(_end_with, task, argument)
+            self._client.run(task, argument)
 
     def total(
         self, task: Callable[[Shared, int, Any], Result], shared: Shared, count: int, argument: Any,
@@ -222,11 +217,12 @@ class ClusterRunner:
         if self._told[0] is not shared:
             self._told = shared, secrets.token_hex(8), set()
         _, token, told = self._told
-        asked, halves = {address for address, _ in plan}, _halves(plan)
+        asked, client = {address for address, _ in plan}, self._client
         question = _Question(task, add, count, argument, token, None if asked <= told else shared)
         try:
-            answers = self._client.run(answer, cloudpickle.dumps(question), halves, workers=list(halves))
-            ((_, _, total),) = _all_joined(question, answers.values())
+            through = None if client.direct_to_workers else client.scheduler
+            found = client.sync(_ask, client.rpc, question, _halves(plan), through)
+            ((_, _, total),) = joined(add, count, sorted(found, key=itemgetter(0)))
         except (_LostWorker, OSError, distributed.CancelledError):
             self._told = None, "", set()
             time.sleep(POLL)
@@ -264,16 +260,15 @@ class ClusterRunner:
         Neighbours get the same home, so that most sums need no transfer.
         """
         threads = self._threads()
-        alive = sorted(threads)
-        most = -(-count // len(alive))
-        load: Counter[str] = Counter(dict.fromkeys(alive, 0))
+        most = -(-count // len(threads))
+        load = dict.fromkeys(sorted(threads), 0)
         homes: dict[int, str] = {}
         for part in range(count):
             home = self._homes.get(part, "")
             if home in load and load[home] < most:
                 homes[part] = home
                 load[home] += 1
-        free = iter([one for one in alive for _ in range(most - load[one])])
+        free = iter([one for one in load for _ in range(most - load[one])])
         self._homes = {part: homes.get(part) or next(free) for part in range(count)}
         plan: _Plan = []
         for home in dict.fromkeys(self._homes.values()):
@@ -287,12 +282,6 @@ class ClusterRunner:
 
 
 PartRunner: TypeAlias = InTurn | ClusterRunner
-
-
-def _end_with(task: Callable[[str], None], argument: str) -> None:
-    """A task that frees what a worker keeps, of which this is a part."""
-    _SHARED.clear()
-    task(argument)
 
 
 def part_runner(client: Any) -> ClusterRunner:
@@ -322,12 +311,10 @@ def cluster_client(address: str | None, workers: int | None, threads: int | None
         with client:
             yield client
         return
-    count = workers or 1
-    share = max(1, Workers(threads).threads // count)
+    share = max(1, Workers(threads).threads // (workers or 1))
     settings = {
         "distributed.worker.profile.enabled": False, "distributed.admin.tick.interval": "1s",  # of each process
         "distributed.nanny.pre-spawn-environ": {"OMP_NUM_THREADS": 1},  # memory that is free is used again
-        "distributed.scheduler.work-stealing": False, "distributed.scheduler.active-memory-manager.start": False,
     }  # fmt: skip
 
     class Uninterrupted(WorkerPlugin):
@@ -338,9 +325,9 @@ def cluster_client(address: str | None, workers: int | None, threads: int | None
                 signal.signal(signal.SIGINT, signal.SIG_IGN)
 
     with dask.config.set(settings), LocalCluster(
-        n_workers=count, threads_per_worker=1, processes=True, dashboard_address="127.0.0.1:0", memory_limit=None,
-        env={"DCRFDSL_THREADS": str(share)},
-    ) as cluster, Client(cluster) as client:  # fmt: skip
+        n_workers=workers or 1, threads_per_worker=1, processes=True, dashboard_address="127.0.0.1:0",
+        memory_limit=None, env={"DCRFDSL_THREADS": str(share)},
+    ) as cluster, Client(cluster, direct_to_workers=True) as client:  # fmt: skip
         client.register_plugin(Uninterrupted())
         yield client
 

@@ -37,7 +37,7 @@ from ...kernels.runtime import aligned_zeros
 from ...model import impossible_gold
 from ...semantics import NoPrior, TrainSettings
 from .part_files import CompiledPart, read_compiled
-from .part_runners import task_workers
+from .part_runners import SHARED, task_workers
 
 SHARES = "expected shares"  # in place of a criterion
 LEAST_BYTES = 1 << 14  # of an array that is mapped; smaller ones are copied
@@ -268,3 +268,4 @@ def forget_terms(key: str) -> None:
     with _LOCK:
         for known in [known for known in _LAYOUTS if known.split()[0] == key]:
             _LAYOUTS.pop(known).close()
+    SHARED.clear()
