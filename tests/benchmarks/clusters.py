@@ -5,10 +5,12 @@ Both compute the same parts, which were laid out before. Not here: data larger t
 
 from __future__ import annotations
 
+import os
 import statistics
 import time
 from collections.abc import Iterator
 from importlib.util import find_spec
+from typing import Any
 
 import numpy as np
 from figures import Figure, Skip, at_most
@@ -46,17 +48,20 @@ def by_workers() -> Iterator[Figure]:
             criteria.append(problem.summed(stage_settings(spec, None)))
         weights = np.random.default_rng(0).normal(scale=0.1, size=model.num_weights)
         seconds: list[list[float]] = [[], []]
+        processor: list[list[float]] = [[], []]
         for number in range(1 + ROUNDS):  # the first lays out the parts
             values = []
-            for criterion, times in zip(criteria, seconds, strict=True):
-                begun = time.perf_counter()
+            for criterion, times, used in zip(criteria, seconds, processor, strict=True):
+                before, begun = _processor_time(client), time.perf_counter()
                 values.append(criterion.value_and_gradient(weights + 1e-6 * number)[0])
                 times.append(time.perf_counter() - begun)
+                used.append(_processor_time(client) - before)
             if values[0] != values[1]:
                 raise RuntimeError("workers give another value than threads")
         for criterion in criteria:
             criterion.close()
     threads, workers = (statistics.median(times[1:]) for times in seconds)
+    of_threads, of_workers = (statistics.median(used[1:]) for used in processor)
     yield Figure(
         f"evaluation by {WORKERS} workers, {count:,} tokens", workers, "s",
         f"value and gradient of {len(weights):,} weights over {len(parts.parts)} parts; wall time; peer: {WORKERS} "
@@ -66,3 +71,9 @@ def by_workers() -> Iterator[Figure]:
     yield Figure(
         "overhead of workers", 100.0 * (workers / threads - 1.0), "%", "of the wall time of threads", at_most(OVERHEAD)
     )
+    yield Figure("processor time by workers", of_workers, "s", "of all processes; peer: threads", None, of_threads)
+
+
+def _processor_time(client: Any) -> float:
+    """Seconds of this process and of all workers."""
+    return float(sum(sum(times[:2]) for times in (os.times(), *client.run(os.times).values())))

@@ -14,14 +14,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from test_parts import CHAIN, REFUSED, parted, written
+from test_parts import CHAIN, REFUSED, ending, parted, written
 
+from dcrfdsl.features import feature
 from dcrfdsl.foundation.errors.diagnostics import DcrfError
 from dcrfdsl.optimizers.objective import Iteration
 from dcrfdsl.semantics.resolve.resolution import load_text
 from dcrfdsl.training.checkpoints import Checkpoint
 from dcrfdsl.training.parts.corpus_parts import open_parts
-from dcrfdsl.training.parts.part_runners import ClusterRunner, cluster_client, part_runner
+from dcrfdsl.training.parts.part_runners import ClusterRunner, InTurn, cluster_client, part_runner
 from dcrfdsl.training.pipeline import fit
 
 pytest.importorskip("distributed", reason="dask is not installed: pip install -e '.[dask]'")
@@ -87,6 +88,21 @@ def scheduler(port: int) -> Iterator[subprocess.Popen[bytes]]:
             process.wait(30)
 
 
+def test_machines_that_the_client_reaches_through_the_scheduler_alone_and_functions_they_do_not_have(
+    tmp_path: Path,
+) -> None:
+    text = TEXT.replace("clique y: bias", "clique y: bias, ending(word)")
+    assert text != TEXT
+    resolved, path, port = load_text(text), written(tmp_path), free_port()
+    own = {"ending": feature(ending)}
+    alone = fit(resolved, parted(path, resolved, tmp_path), registered=own)
+    with scheduler(port), cluster_client(f"tcp://127.0.0.1:{port}", None, None) as client:
+        assert not client.direct_to_workers
+        parts = open_parts(path, resolved, cache=tmp_path / "other", part_tokens=50, cluster=client)
+        model = fit(resolved, parts, registered=own)
+    np.testing.assert_array_equal(model.weights, alone.weights)
+
+
 def free_port() -> int:
     with socket.socket() as one:
         one.bind(("127.0.0.1", 0))
@@ -148,6 +164,26 @@ def test_an_interrupt_of_all_processes_saves_what_there_is(tmp_path: Path) -> No
 
 
 DATA_WITHOUT = CHAIN.replace("label y in bio", "label y in {B-X, I-X, O}")
+
+
+def test_workers_hand_a_sum_on_to_others(tmp_path: Path) -> None:
+    """Five workers: two are asked, and both ask others."""
+    with cluster_client(None, 5, 5) as client:
+        shown = ClusterRunner(client).total(_shown, "p", 21, ".", _both)
+        assert shown == InTurn(1).total(_shown, "p", 21, ".", _both)
+        assert list(ClusterRunner(client).each(_named, "p", 12)) == [f"p{number}" for number in range(12)]
+
+
+def _shown(shared: str, number: int, argument: str) -> str:
+    return f"{shared}{number}{argument}"
+
+
+def _named(shared: str, number: int) -> str:
+    return f"{shared}{number}"
+
+
+def _both(one: str, other: str) -> str:
+    return f"({one}+{other})"
 
 
 class _Fake:

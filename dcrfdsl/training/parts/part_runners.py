@@ -11,8 +11,7 @@ while it computes the parts that have their home with it, those whose layouts it
 neighbours, as far as the tree joins them. So each worker is asked once, past Dask's queue of tasks. Homes stay while
 their workers live: parts of a lost worker move to those that have fewer. A sum that loses a worker is computed again,
 and as tasks depend on nothing but files, weights and numbers, the result is the same. Workers must reach each other and
-the folder of the cache. A task takes `DCRFDSL_THREADS` threads where that is set on the worker, else one, as each
-thread of a worker has parts of its own. Not here: the tasks.
+the folder of the cache. A task takes `DCRFDSL_THREADS` threads where that is set on the worker, else one.
 """
 
 from __future__ import annotations
@@ -134,9 +133,9 @@ def _halves(plan: _Plan) -> dict[str, _Plan]:
     return {half[0][0]: half for half in (plan[:middle], plan[middle:]) if half}
 
 
-async def answer(question: _Question, plans: dict[str, _Plan], dask_worker: Any) -> Sums | Exception:
-    """The sums of the parts in the plan of this worker, or an error. Workers run it."""
-    (_, of_threads), *others = plans[dask_worker.contact_address]
+async def answer(question: _Question, plan: _Plan, dask_worker: Any) -> Sums | Exception:
+    """The sums of all parts of a plan, of which this worker is the first, or an error. Workers run it."""
+    (_, of_threads), *others = plan
     try:
         if question.shared is not None:
             SHARED[question.token] = question.shared
@@ -161,16 +160,19 @@ async def answer(question: _Question, plans: dict[str, _Plan], dask_worker: Any)
 
 async def _ask(rpc: Any, question: _Question, plans: dict[str, _Plan], scheduler: Any = None) -> Sums:
     """What the workers at the head of plans answer, who are asked through the scheduler where that is given."""
-    call = {"function": pickle.dumps(answer), "args": cloudpickle.dumps((question, plans))}
-    if scheduler is None:
-        replies = await asyncio.gather(*[rpc(address).run(**call) for address in plans])
-    else:
-        replies = (await scheduler.broadcast(msg={"op": "run", **call}, workers=list(plans))).values()
-    found = [reply["result"] for reply in replies]
-    for error in found:
-        if isinstance(error, Exception):
-            raise error
-    return list(chain(*found))
+    call = {"function": pickle.dumps(answer), "args": cloudpickle.dumps((question,))}
+
+    async def one(address: str, plan: _Plan) -> Sums:
+        its = {**call, "kwargs": pickle.dumps({"plan": plan})}
+        if scheduler is None:
+            reply = await rpc(address).run(**its)
+        else:
+            reply = (await scheduler.broadcast(msg={"op": "run", **its}, workers=[address]))[address]
+        if isinstance(reply["result"], Exception):
+            raise reply["result"]
+        return reply["result"]  # type: ignore[no-any-return]
+
+    return list(chain(*await asyncio.gather(*map(one, plans, plans.values()))))
 
 
 class ClusterRunner:
@@ -260,7 +262,8 @@ class ClusterRunner:
         Neighbours get the same home, so that most sums need no transfer.
         """
         threads = self._threads()
-        most = -(-count // len(threads))
+        most = -(-count // len(threads))  # and at most a tenth more, as runs of 2, 4, 8 … make few sums
+        most = max(even for k in range(most.bit_length() + 1) if (even := -(-most >> k) << k) <= 1.1 * most)
         load = dict.fromkeys(sorted(threads), 0)
         homes: dict[int, str] = {}
         for part in range(count):
@@ -295,8 +298,7 @@ def part_runner(client: Any) -> ClusterRunner:
 def cluster_client(address: str | None, workers: int | None, threads: int | None) -> Iterator[Any]:
     """A client of the scheduler at `address`, or of a cluster of `workers` processes on this machine.
 
-    threads: that these processes share; by default all cores. DcrfError if dask is not installed, or if
-    nothing answers.
+    threads: that these processes share; by default all cores. DcrfError without dask, or if nothing answers.
     """
     with needed("distributed", "`--cluster` and `--workers` need dask", "dask"):
         import dask
@@ -311,7 +313,6 @@ def cluster_client(address: str | None, workers: int | None, threads: int | None
         with client:
             yield client
         return
-    share = max(1, Workers(threads).threads // (workers or 1))
     settings = {
         "distributed.worker.profile.enabled": False, "distributed.admin.tick.interval": "1s",  # of each process
         "distributed.nanny.pre-spawn-environ": {"OMP_NUM_THREADS": 1},  # memory that is free is used again
@@ -326,7 +327,7 @@ def cluster_client(address: str | None, workers: int | None, threads: int | None
 
     with dask.config.set(settings), LocalCluster(
         n_workers=workers or 1, threads_per_worker=1, processes=True, dashboard_address="127.0.0.1:0",
-        memory_limit=None, env={"DCRFDSL_THREADS": str(share)},
+        memory_limit=None, env={"DCRFDSL_THREADS": str(max(1, Workers(threads).threads // (workers or 1)))},
     ) as cluster, Client(cluster, direct_to_workers=True) as client:  # fmt: skip
         client.register_plugin(Uninterrupted())
         yield client
@@ -346,5 +347,4 @@ def require_shared(client: Any, folder: Path) -> None:
     missing = [address for address, is_there in found.items() if not is_there]
     if missing:
         message = f"{len(missing)} of {len(found)} workers do not see the folder `{folder}`, as {missing[0]}"
-        remedy = "name a folder that all machines share: `--cache DIR`"
-        raise data_error("no-shared-folder", message, help=remedy)
+        raise data_error("no-shared-folder", message, help="name a folder that all machines share: `--cache DIR`")
