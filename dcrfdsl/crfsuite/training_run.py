@@ -14,17 +14,16 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable, Iterable, Mapping
-from itertools import pairwise
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from ..criteria import ChainData, ChainWeights, chain_likelihood
 from ..foundation import Codes, DcrfWarning, Floats
+from ..kernels.chain import decode_scores, moves_of
 from ..kernels.extraction import row_products
 from ..kernels.optimization import dot
 from . import trainer_log as say
-from .dense_chain import best_path, transitions_of
 from .model_file import CrfsuiteModel
 from .online_training import Descent, chain_of, mistake_passes
 from .quasi_newton import NO_FEATURES, QuasiNewtonStep, Rules, minimise_as_crfsuite
@@ -52,16 +51,15 @@ def objective_of(data: Sequences, features: Features, c2: float) -> Callable[[Fl
 def decoder_of(data: Sequences, features: Features) -> Callable[[Floats], Codes]:
     """A function from weights to the best label of each item, [N]."""
     num_labels, num_moves = features.num_labels, len(features.moves)
-    items, off = (data.item_off, data.attributes, data.values), data.sequence_off.tolist()
+    items = data.item_off, data.attributes, data.values
 
     def decode(weights: Floats) -> Codes:
-        moves = np.zeros((num_labels, num_labels))
-        moves.ravel()[features.moves] = weights[:num_moves]
-        transitions = transitions_of(moves)
+        between = np.zeros((num_labels, num_labels))
+        between.ravel()[features.moves] = weights[:num_moves]
+        moves, labels = moves_of(between), np.empty(len(data.labels), np.int32)
         states = features.state_off, features.state_labels, weights[num_moves:]
-        scores = row_products(*items, *states, num_labels)
-        paths = [best_path(scores[first:last], transitions) for first, last in pairwise(off)]
-        return np.array([label for path in paths for label in path], np.int32)
+        decode_scores(data.sequence_off, moves, row_products(*items, *states, moves.width).reshape(-1), labels)
+        return labels
 
     return decode
 

@@ -21,7 +21,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from dcrfdsl.crfsuite import CrfsuiteModel, ItemSequence, ModelFileError, Tagger, crfsuite_bytes
-from dcrfdsl.crfsuite.dense_chain import best_path, path_score, sums_of, transitions_of
+from dcrfdsl.crfsuite.scoring import Scorer
 
 pycrfsuite = pytest.importorskip("pycrfsuite", reason="python-crfsuite is in the extra `test`")
 from crfsuite_cases import KINDS, nested_items, string_items, trained_file  # noqa: E402
@@ -50,6 +50,7 @@ def test_labels_and_probabilities_are_those_of_crfsuite(tmp_path: Path, kind: st
     assert ours.labels() == theirs.labels()
     for items in (*(items for items, _ in KINDS[kind](4, 30)), *UNSEEN):
         assert ours.tag(items) == theirs.tag(items) == ours.tag(ItemSequence(items)) == ours.tag()
+        assert ours.tag_all([items, [], items]) == [theirs.tag(items), [], theirs.tag(items)]
         labels = [chance.choice(ours.labels()) for _ in items]
         assert ours.probability(labels) == pytest.approx(theirs.probability(labels), rel=1e-9)
         assert ours.probability(ours.tag()) == pytest.approx(theirs.probability(ours.tag()), rel=1e-9)
@@ -78,20 +79,26 @@ def test_a_model_too_large_for_a_table_is_the_same(tmp_path: Path, monkeypatch: 
 @given(st.integers(0, 2**32), st.integers(1, 6), st.integers(1, 4), st.sampled_from([1.0, 30.0, 900.0]))
 def test_sums_and_best_labellings_are_those_of_enumeration(seed: int, length: int, num: int, spread: float) -> None:
     chance = np.random.default_rng(seed)
-    scores, transitions = (
-        chance.normal(size=(length, num)) * spread,
-        transitions_of(chance.normal(size=(num, num)) * spread),
-    )
+    left, right = np.divmod(np.arange(num * num, dtype=np.int32), num)
+    moves, none = chance.normal(size=num * num) * spread, np.zeros(0, np.int32)
+    scorer = Scorer(CrfsuiteModel(list("abcd"[:num]), [], none, none, np.zeros(0), left, right, moves))
+    cells = np.zeros((length, scorer.moves.width))
+    cells[:, :num] = chance.normal(size=(length, num)) * spread
     paths = list(itertools.product(range(num), repeat=length))
-    of_path = np.array([path_score(scores, transitions, list(path)) for path in paths])
-    log_z, marginals = sums_of(scores, transitions)
+    of_path = np.array([scorer.path_score(cells, list(path)) for path in paths])
+    by_hand = [
+        sum(cells[t, y] for t, y in enumerate(path)) + sum(moves[i * num + j] for i, j in itertools.pairwise(path))
+        for path in paths
+    ]
+    assert of_path == pytest.approx(np.array(by_hand), rel=1e-12, abs=1e-9)
+    log_z, marginals = scorer.sums_of(cells)
     shares = np.exp(of_path - of_path.max())
     assert log_z == pytest.approx(np.log(shares.sum()) + of_path.max(), rel=1e-12, abs=1e-9)
     expected = np.zeros((length, num))
     for path, share in zip(paths, shares / shares.sum(), strict=True):
         expected[np.arange(length), path] += share
     assert marginals == pytest.approx(expected, abs=1e-9)
-    assert best_path(scores, transitions) == list(paths[of_path.argmax()])
+    assert scorer.best_labels(np.array([0, length]), cells).tolist() == list(paths[of_path.argmax()])
 
 
 @pytest.mark.parametrize("cells", [1 << 23, 0])

@@ -17,6 +17,7 @@ from .online_passes import (
     AttributeChain as AttributeChain,
     gradient_pass as gradient_pass,
     mistake_pass as mistake_pass,
+    scaled_sums as scaled_sums,
 )
 from .span_count_gradients import (
     LARGEST as LARGEST,
@@ -38,4 +39,7 @@ from .viterbi import (
     COMPETITOR_ROWS as COMPETITOR_ROWS,
     chain_decode as chain_decode,
     chain_decode_competitor as chain_decode_competitor,
+    decode_scores as decode_scores,
+    moves_of as moves_of,
+    sum_rows as sum_rows,
 )

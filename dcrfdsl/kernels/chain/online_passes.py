@@ -229,7 +229,7 @@ def gradient_pass(chain, order, weights, decay, time):
             of_gold += scores[t, chain.labels[start + t]]
             if t > 0:
                 of_gold += between[chain.labels[start + t - 1], chain.labels[start + t]]
-        total += _sums(scores, between, length, forward, backward, totals) - of_gold
+        total += scaled_sums(scores, between, length, forward, backward, totals) - of_gold
         gain = step / scale
         for t in range(length):
             gold = chain.labels[start + t]
@@ -253,7 +253,7 @@ def gradient_pass(chain, order, weights, decay, time):
 
 
 @kernel
-def _sums(scores, between, length, forward, backward, totals):
+def scaled_sums(scores, between, length, forward, backward, totals):
     """log Z by scaled sums (Rabiner 1989 §V.A), which also fills forward and backward [T, L] and their scale [T].
 
     Replaces `scores` and `between` by their exponentials, each relative to a maximum. The marginal of label j at t is

@@ -28,6 +28,8 @@ from ...foundation import Floats, Ints32, Mask
 from ..runtime import (
     LANES,
     add,
+    aligned_zeros,
+    block_registers,
     broadcast,
     choose_below,
     entry,
@@ -37,6 +39,8 @@ from ..runtime import (
     load,
     lowest,
     maximum,
+    multiply,
+    padded,
     repeat,
     store,
     subtract,
@@ -45,10 +49,22 @@ from .chain_scores import score_positions
 
 
 @inlined
+def _best_moves(chain, best, before, c):
+    """max_i best(i) + log ψ(i, j) for the block of states j that begins at c; `before` is where the row best(i) is."""
+    registers, width, pair = chain.registers, chain.width, chain.pair
+    even, odd = broadcast(registers, -np.inf), broadcast(registers, -np.inf)
+    row = c
+    for i in range(0, chain.states, 2):  # beyond the states `best` is -inf
+        even = maximum(even, add(repeat(registers, best, before + i), load(registers, pair, row)))
+        odd = maximum(odd, add(repeat(registers, best, before + i + 1), load(registers, pair, row + width)))
+        row += 2 * width
+    return maximum(even, odd)
+
+
+@inlined
 def _forward_max(length, chain, score, best):
     """best_t(j) = s_t(j) + max_i best_{t-1}(i) + log ψ(i, j), less each maximum. Returns the sum of the maxima."""
-    registers, states, width = chain.registers, chain.states, chain.width
-    pair = chain.pair
+    registers, width = chain.registers, chain.width
     block = len(registers) * LANES
     lowest_of_all = broadcast(registers, -np.inf)
     result = 0.0
@@ -58,14 +74,7 @@ def _forward_max(length, chain, score, best):
         for c in range(0, width, block):
             block_best = load(registers, score, at + c)
             if t > 0:
-                before = at - width
-                even, odd = lowest_of_all, lowest_of_all
-                row = c
-                for i in range(0, states, 2):  # beyond the states `best` is -inf
-                    even = maximum(even, add(repeat(registers, best, before + i), load(registers, pair, row)))
-                    odd = maximum(odd, add(repeat(registers, best, before + i + 1), load(registers, pair, row + width)))
-                    row += 2 * width
-                block_best = add(block_best, maximum(even, odd))
+                block_best = add(block_best, _best_moves(chain, best, at - width, c))
             store(best, at + c, block_best)
             high = maximum(high, block_best)
         peak = largest(high)
@@ -124,6 +133,57 @@ def chain_decode(first, last, chain, problem, weights, score_of, labelling, work
             _trace_back(length, chain, best, sequence_labels)
         else:
             sequence_labels[:] = -1
+
+
+class Moves(NamedTuple):
+    """Logarithms ψ(i, j) of the moves of a chain, in rows of `width` cells; -inf beyond the states."""
+
+    registers: tuple[int, ...]  # of a block, see `machine_vectors`
+    states: int
+    width: int
+    pair: Floats  #        [width · width]  i → j
+    pair_turned: Floats  # [width · width]  j → i
+
+
+def moves_of(between: Floats) -> Moves:
+    """The form of moves [L, L] that `decode_scores` reads."""
+    states = len(between)
+    width = padded(states)
+    pair, turned = aligned_zeros(width * width), aligned_zeros(width * width)
+    for flat, table in ((pair, between), (turned, between.T)):
+        flat[:] = -np.inf
+        flat.reshape(width, width)[:states, :states] = table
+    return Moves((0,) * block_registers(states), states, width, pair, turned)
+
+
+@entry
+def sum_rows(off, codes, values, table, moves, score):
+    """Fills score [N · width], row n with the sum of values · rows of the table [.., width], listed from off[n] on."""
+    registers, width = moves.registers, moves.width
+    for n in range(len(off) - 1):
+        for c in range(0, width, len(registers) * LANES):
+            row = broadcast(registers, 0.0)
+            for m in range(off[n], off[n + 1]):
+                of_code = load(registers, table, np.int64(codes[m]) * width + c)
+                row = add(row, multiply(repeat(registers, values, m), of_code))
+            store(score, n * width + c, row)
+
+
+@entry
+def decode_scores(sequence_off, moves, score, labelling):
+    """The best labelling [N] of sequences whose scores [N · width], 0 beyond the states, make room for their best_t(j).
+
+    As in `chain_decode`, but nothing is subtracted: sums are those of the formula, in its order, and so are ties.
+    """
+    registers, width = moves.registers, moves.width
+    for s in range(len(sequence_off) - 1):
+        first, last = sequence_off[s], sequence_off[s + 1]
+        for t in range(first + 1, last):
+            for c in range(0, width, len(registers) * LANES):
+                at = t * width + c
+                store(score, at, add(_best_moves(moves, score, (t - 1) * width, c), load(registers, score, at)))
+        if last > first:
+            _trace_back(last - first, moves, score[first * width : last * width], labelling[first:last])
 
 
 # labellings that agree or disagree with the known one on a span -------------------------------------------------------

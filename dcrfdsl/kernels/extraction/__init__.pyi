@@ -6,6 +6,12 @@ from .gains import (
     distinct_rows as distinct_rows,
     rows_of_features as rows_of_features,
 )
+from .item_stream import (
+    NameIndex as NameIndex,
+    index_names as index_names,
+    number_items as number_items,
+    words_of as words_of,
+)
 from .joins import (
     conjoin as conjoin,
     count_keys as count_keys,
