@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import marshal
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from math import isfinite
 from typing import Any
@@ -85,7 +85,7 @@ class Scorer:
             return log_z, forward * backward * totals[:, None]
         return _log_sums(cells[:, : len(between)], self._between)
 
-    def scores_of(self, batch: Sequence[Iterable[Item] | ItemSequence]) -> tuple[Ints, Floats]:
+    def scores_of(self, batch: list[Any]) -> tuple[Ints, Floats]:
         """Where each sequence begins [S + 1], and scores [N, width] of all items, 0 beyond the labels.
 
         BadItem where scores, or their sums over labellings, are not finite; TypeError and others as in `flattened`.
@@ -94,8 +94,9 @@ class Scorer:
             stream = marshal.dumps(batch, _VERSION)
         except ValueError:  # it knows nothing but Python's own types
             stream = b"N"
-        is_usual, *found = number_items(words_of(stream), self._index)
-        sequence_off, item_off, numbers, values = found if is_usual else self._numbers_of_names(batch)
+        is_usual, sequence_off, item_off, numbers, values = number_items(words_of(stream), self._index)
+        if not is_usual:
+            sequence_off, item_off, numbers, values = self._numbers_of_names(batch)
         if self._table is None:
             scores = row_products(item_off, numbers, values, *self._lists, self.moves.width)
         else:
@@ -106,7 +107,7 @@ class Scorer:
             self._require_finite(sequence_off, item_off, numbers, values, scores)
         return sequence_off, scores
 
-    def _numbers_of_names(self, batch: Sequence[Iterable[Item] | ItemSequence]) -> tuple[Ints, Ints, Codes, Floats]:
+    def _numbers_of_names(self, batch: list[Any]) -> tuple[Ints, Ints, Codes, Floats]:
         """What `number_items` returns, by the names of attributes."""
         sequence_off, item_off, numbers, values = [0], [0], array("i"), array("d")
         for sequence in map(ItemSequence, batch):

@@ -258,12 +258,12 @@ class FeatureExtractor:
             not has_values(feature, tables, self.spec, self.kinds) and (factors is None or feature.factors in factors)
             for feature, tables in zip(plan.features, alphabet.templates, strict=True)
         ]
-        chosen: Mask = np.array(wanted, np.bool_)[self._origins[feature_set][0]]
+        chosen: Mask = np.array(wanted, np.bool_)[self._templates[feature_set]]
         return chosen
 
     def listed(self, feature_set: int) -> tuple[tuple[ExpandedFeature, ...], Ints32]:
         """The features of a set as listed in the template, and for each feature of the alphabet its place, [F]."""
-        return self.plans[feature_set].features, self._origins[feature_set][0]
+        return self.plans[feature_set].features, self._templates[feature_set]
 
     def relations(self, corpus: Corpus) -> dict[int, Pairs]:
         """The instances of each relational clique, by its number in the specification."""
@@ -334,7 +334,7 @@ class FeatureExtractor:
         if feature_set >= len(self.plans):  # of an observation kernel
             return np.zeros(info.num_features, np.int64)
         templates = np.full(info.num_features, len(info.templates), np.int64)
-        templates[: self.conjunctions[feature_set].first] = self._origins[feature_set][0]
+        templates[: self.conjunctions[feature_set].first] = self._templates[feature_set]
         return templates
 
     def describe(self, feature_set: int, feature: int) -> str:
@@ -361,6 +361,11 @@ class FeatureExtractor:
             return f"{factor.name}={texts[code]}"
         left, _ = reach(factor, plan.pad_left, plan.pad_right)
         return f"{factor.name}={boundary_text(-beyond - 1 if beyond < left else beyond - left + 1)}"
+
+    @cached_property
+    def _templates(self) -> list[Ints32]:
+        """Of `_origins` what training asks for."""
+        return [alphabet.origin()[0] for alphabet in self.alphabets]
 
     @cached_property
     def _origins(self) -> list[tuple[Ints32, Ints]]:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from ..foundation import Floats, Ints, Ints32, Offsets
+from ..foundation import Floats, Ints, Ints32, Offsets, paged
 from ..kernels.extraction import count_rows, find_direct, place_rows
 from ..semantics import ModelSpec
 from .atoms import BlockReader, CorpusAtoms, RowItems, num_codes
@@ -75,7 +75,8 @@ def learned_rows(plan: FeatureSetPlan, atoms: CorpusAtoms, spread: Spread = in_t
         return _assembled(found, num_rows, with_values)
 
     parts = spread(rows_of, [(number, number + 1) for number in range(len(numbered))])
-    return alphabet, _joined(plan, parts, pair_off)
+    rows = _joined(plan, parts, pair_off)
+    return alphabet, rows._replace(feature=paged(rows.feature))
 
 
 def counted_block(

@@ -107,5 +107,6 @@ from .operating_system import (
     lock as lock,
     memory_in_use as memory_in_use,
     memory_left as memory_left,
+    paged as paged,
 )
 from .process_pools import new_event as new_event, processes as processes

@@ -8,6 +8,7 @@ still be read. Not here: what work will take; what a lock means to those who tak
 
 from __future__ import annotations
 
+import mmap
 import os
 import stat
 import sys
@@ -15,6 +16,16 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
+from weakref import WeakSet
+
+from .lazy_values import np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+_LARGE = 4 << 20  # bytes of an array
+_MALLOC = ((-3, _LARGE), (-1, _LARGE // 32))  # of `mallopt`: M_MMAP_THRESHOLD, M_TRIM_THRESHOLD
 
 _CONTAINER_FILES = (("memory.max", "memory.current"), ("memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes"))
 
@@ -32,12 +43,36 @@ def memory_in_use() -> int:
     return most if sys.platform == "darwin" else most * 1024
 
 
+_PAGED = WeakSet[mmap.mmap]()
+
+
+def paged(numbers: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Numbers that are seldom read, in a temporary file, from which they take memory while they are read, until
+    `give_back_memory`; as they are where they are few or the system has no room.
+    """
+    with suppress(OSError, AttributeError), tempfile.TemporaryFile() as stream:
+        if numbers.nbytes >= _LARGE:
+            os.posix_fallocate(stream.fileno(), 0, numbers.nbytes)  # a full disk would end the process later
+            pages = mmap.mmap(stream.fileno(), numbers.nbytes)
+            pages.write(numbers.data)
+            _PAGED.add(pages)
+            return np.frombuffer(pages, np.int32)
+    return numbers
+
+
 def give_back_memory() -> None:
-    """Returns memory that was freed to the system, where its C library keeps it for later (glibc)."""
+    """Returns memory that was freed to the system, where its C library keeps it for later (glibc): what is there, and
+    large arrays from now on; and pages of `paged`.
+    """
     import ctypes  # here only: commands that train nothing start without it
 
     with suppress(OSError, AttributeError, TypeError):  # another library
-        ctypes.CDLL(None).malloc_trim(0)
+        library = ctypes.CDLL(None)
+        for option, value in _MALLOC:
+            library.mallopt(option, value)
+        library.malloc_trim(0)
+    for pages in list(_PAGED):
+        pages.madvise(mmap.MADV_DONTNEED)
 
 
 def memory_left() -> int | None:

@@ -105,11 +105,15 @@ class Parameters:
 
     def bindings(self, graph: ModelGraph) -> Bindings:
         """The parameters as kernels take them, for the tables of `graph`."""
-        every = (*self.cliques, *map(_code_weights, graph.coded))
+        every = [part for part in (*self.cliques, *map(_code_weights, graph.coded)) if len(part.run_off) > 1]
+        run_off = offsets(np.concatenate([np.zeros(0, np.int64), *(np.diff(c.run_off) for c in every)]))
+        entry = np.concatenate([np.zeros(0, np.int32), *(c.entry for c in every)])
+        if len(every) == 1:  # they are what it has: one copy is enough
+            run_off, entry = np.require(every[0].run_off, None, "W"), np.require(every[0].entry, None, "W")
         bias_weight, bias_cell = self.bias_places(graph)
         return Bindings(
-            run_off=offsets(np.concatenate([np.zeros(0, np.int64), *(np.diff(c.run_off) for c in every)])),
-            entry=np.concatenate([np.zeros(0, np.int32), *(c.entry for c in every)]),
+            run_off=run_off,
+            entry=entry,
             num_bias=self.num_bias,
             bias_weight=bias_weight,
             bias_cell=bias_cell,

@@ -160,11 +160,15 @@ def _start(progress: Progress, batches: Batches, settings: AutoOptimizer, state:
         return stopped or progress.iterations >= progress.settings.max_iterations
 
     weights = progress.weights.copy()
+    give_back_memory()  # of what the batches are cut by
     curvature = start_on_batches(batches, weights, settings.epochs, settings.rate, settings.seed, after_pass, state)
     state.drop("batches")
     value, gradient = progress.evaluate(weights)
     if value < progress.value:
+        start = progress.weights
         progress.move(weights, value, gradient)
+        start[:] = weights  # which stays in memory anyway
+        progress.weights = start
     else:
         curvature = None
     if stopped:

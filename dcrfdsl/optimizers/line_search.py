@@ -40,7 +40,8 @@ def line_search(
     for number in range(MOST_TRIALS):
         if number == DOUBTFUL and lower is None and progress.sharpen():
             return None
-        weights = progress.weights + step * direction
+        weights = step * direction
+        weights += progress.weights
         value, gradient = progress.evaluate(weights)
         rise, end_slope = value - progress.value, float(dot(gradient, direction))
         fits = rise <= DECREASE * step * slope

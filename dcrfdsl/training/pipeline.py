@@ -24,6 +24,7 @@ from ..foundation import (
     IncompatibleState,
     data_error,
     dataclass,
+    give_back_memory,
     in_a_line,
     recalled,
     require_kind,
@@ -208,6 +209,7 @@ def train_model(
         require_tokens(corpus)
     chain = [(entry.label, stage_settings(spec, entry.label)) for entry in stage_chain(spec, asked.stage)]
     workers = Workers(asked.threads)
+    give_back_memory()  # of reading
     with naming_statements(resolved.spec, None):
         trained, problem = _begun(resolved, spec, corpus, asked, workers)
     refuse_undecodable(spec, trained.states, trained.graph, asked.stage)

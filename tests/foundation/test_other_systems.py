@@ -6,12 +6,16 @@ imitated: an open file can be neither renamed nor removed.
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 from helpers import ROOT
+
+from dcrfdsl.foundation import give_back_memory, paged
 
 LIBRARIES = "import click, lark, networkx, numba, numpy, pydantic, rich.console, safetensors.numpy, scipy.optimize"
 TAKEN_AWAY = """
@@ -129,3 +133,23 @@ with open("curve.csv", "a") as one, open("curve.csv", "a") as other:
 print(open("curve.csv").read())
 """
     assert in_a_process(program, tmp_path) == "locked\nbegun\n"
+
+
+def test_numbers_in_a_file_are_the_same_after_their_pages_are_given_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    numbers = np.arange(1 << 21, dtype=np.int32)
+    held = paged(numbers)
+    assert held is not numbers or not hasattr(os, "posix_fallocate")
+    for _ in range(2):
+        give_back_memory()
+        assert (held == numbers).all() and held.dtype == np.int32
+    held[0] = 7  # it can be written, as any array
+    give_back_memory()
+    assert (held[0] == 7 and numbers[0] == 0) or held is numbers
+    few = numbers[:100]
+    assert paged(few) is few
+
+    def full(*_: int) -> None:
+        raise OSError("no space left")
+
+    monkeypatch.setattr(os, "posix_fallocate", full, raising=False)
+    assert paged(numbers) is numbers

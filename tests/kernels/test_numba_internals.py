@@ -47,7 +47,7 @@ METHODS = {
     "numba.core.compiler:CompilerBase": {"define_pipelines": "self"},
     "numba.core.compiler:DefaultPassBuilder": {"define_nopython_pipeline": "state, name"},
     "numba.core.typed_passes:NativeLowering": {"run_pass": "self, state"},
-    "numba.core.runtime.nrt:rtsys": {"initialize": "ctx"},
+    "numba.core.runtime._nrt_python:c_helpers": {},
     "numba.core.environment:Environment": {},
 }  # fmt: skip
 FUNCTIONS = {

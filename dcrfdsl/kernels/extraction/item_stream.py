@@ -1,7 +1,7 @@
 """Attributes of items, straight from what `marshal` writes of lists of dictionaries: names to numbers, in their order.
 
-`marshal` (version 4) walks Python's objects in C. Bytes of its stream: a type, with bit 128 if later references count the
-object, then what is in it; `r` and a number stand for an object that came before. No text is joined to find a name:
+`marshal` (version 4) walks Python's objects in C. Bytes of its stream: a type, with bit 128 if later references count
+the object, then what is in it; `r` and a number stand for an object that came before. No text is joined to find a name:
 
     hash(ab) = hash(a) · B^|b| + hash(b)        modulo 2^31, of bytes in UTF-8
 
@@ -38,8 +38,8 @@ class NameIndex(NamedTuple):
 
 
 def words_of(content: bytes) -> Ints:
-    """Eight bytes as a number from each byte on; after the end, zeros."""
-    return np.ndarray(len(content), "<i8", content + bytes(8), 0, (1,))
+    """Eight bytes as a number from each byte on, and from the end; after that, zeros."""
+    return np.ndarray(len(content) + 1, "<i8", content + bytes(8), 0, (1,))
 
 
 @kernel
@@ -96,7 +96,7 @@ def _are_equal(words, at, others, there, length):
 
 @inlined
 def _find(hashed, length, words, parts, num_parts, index):
-    """The place of the name of this hash and length, whose parts (start, end) have a colon between them; -1 for none."""
+    """The place of the name of this hash and length, whose parts (start, end) have a colon between them, or -1."""
     mask = len(index.slots) - 1
     slot = _slot(hashed) & mask
     while index.slots[slot] >= 0:
@@ -245,7 +245,7 @@ def _walk(words, index, memory):
                 amount = real[0]
             else:  # a level
                 depth += 1
-                if depth == _DEEPEST:
+                if depth == _DEEPEST or (depth > 2 and not has_key):
                     return -1, 0, 0
                 if code == _DICT and depth >= 2:
                     levels[depth, 0], at = -1, here + 1

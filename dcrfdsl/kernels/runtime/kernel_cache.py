@@ -34,6 +34,7 @@ from typing import Any, NamedTuple
 import llvmlite
 import numba
 import numpy as np
+from llvmlite.binding import add_symbol
 from numba.core import config
 
 from ...foundation import is_writable, keeping_places
@@ -44,8 +45,8 @@ from .numba_internals import (
     FunctionCache,
     _CacheLocator,
     _rebuild_env,
+    c_helpers,
     dumps,
-    rtsys,
 )
 
 KERNELS = Path(__file__).parents[1]
@@ -176,11 +177,11 @@ class KernelCache(FunctionCache):
         """The compiled version for the types `sig`, or None.
 
         Numba's own function loads the implementations of everything that can be compiled first, and for those SciPy's
-        linear algebra: half a second. Machine code needs only the symbols that it calls, which are those of the
-        runtime; whatever is compiled later loads the rest by itself.
+        linear algebra: half a second; and it compiles the runtime, which takes 30 MB. Machine code needs only the
+        symbols that it calls, which are those of the runtime; whatever is compiled later loads the rest by itself.
         """
         try:
-            rtsys.initialize(target_context)
+            _name_runtime()
             return self._load_overload(sig, target_context)
         except Exception:  # whatever is wrong with the file, the function is compiled and the file written anew
             return None
@@ -188,6 +189,13 @@ class KernelCache(FunctionCache):
     def save_overload(self, sig: Any, data: Any) -> None:
         with suppress(OSError):
             super().save_overload(sig, data)
+
+
+@cache
+def _name_runtime() -> None:
+    """Tells the linker where the functions of Numba's runtime are, as `rtsys.initialize` does."""
+    for name, address in c_helpers.items():
+        add_symbol(name if name.startswith("_") else f"NRT_{name}", address)
 
 
 class _Files:

@@ -32,7 +32,7 @@ from numba.core.compiler_machinery import register_pass as register_pass
 from numba.core.environment import Environment as Environment, _rebuild_env as _rebuild_env
 from numba.core.lowering import Lower as Lower
 from numba.core.registry import cpu_target as cpu_target
-from numba.core.runtime.nrt import rtsys as rtsys
+from numba.core.runtime._nrt_python import c_helpers as c_helpers
 from numba.core.serialize import dumps as dumps
 from numba.core.typed_passes import NativeLowering as NativeLowering
 from numba.core.typing.npydecl import parse_dtype as parse_dtype
