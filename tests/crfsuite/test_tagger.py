@@ -255,3 +255,22 @@ def test_the_module_loads_no_engine() -> None:
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout == "[]\n"
+
+
+def test_many_sequences_at_once_have_the_labels_of_each(tmp_path: Path) -> None:
+    theirs, ours = both(tmp_path, nested_items(3))
+    several = [items for items, _ in nested_items(4, 30)]
+    expected = [theirs.tag(items) for items in several]
+    ours.set(several[3])
+    assert ours.tag_all(several * 50) == expected * 50 and ours.tag_all([several[0]] * 3000) == expected[:1] * 3000
+    assert ours.tag_all(map(ItemSequence, several)) == ours.tag_all(map(iter, several)) == expected
+    assert ours.tag_all([]) == [] and ours.tag_all([[], several[0]]) == [[], expected[0]]
+    assert ours.tag() == expected[3]  # the current sequence stays
+    known = next(iter(ours.info().attributes))
+    with pytest.raises(ValueError, match="is no finite number: nan") as error:
+        ours.tag_all([*several[:5], [{}, {known: float("nan")}]])
+    assert error.value.item == 1  # of its own sequence
+    with pytest.raises(TypeError):
+        ours.tag_all([several[0], [{1: "a"}]])
+    with pytest.raises(ValueError, match="not opened"):
+        Tagger().tag_all([several[0]])

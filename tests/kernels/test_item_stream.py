@@ -120,3 +120,10 @@ def test_large_sequences_and_long_texts() -> None:
     names = [f"w:{n}" for n in range(0, 3000, 7)] + ["n", "long:" + "é" * 200]
     places = {name: place for place, name in enumerate(names)}
     assert numbered([items, items[:5]], names) == [by_names(items, places), by_names(items[:5], places)]
+
+
+def test_a_sequence_that_is_named_many_times() -> None:
+    """A reference takes five bytes, however many items the sequence has."""
+    sequence = [["a"], {"b": True}] * 20
+    assert numbered([sequence] * 2000, ["a", "b"]) is None
+    assert numbered([sequence] * 3, ["a", "b"]) in (None, [[[(0, 1.0)], [(1, 1.0)]] * 20] * 3)

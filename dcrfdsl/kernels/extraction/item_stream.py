@@ -134,7 +134,7 @@ def number_items(words: Ints, index: NameIndex) -> tuple[bool, Offsets, Offsets,
     """The known attributes of a list of S sequences of N items: whether all of it is usual (if not, the rest means
     nothing), offsets of items [S+1], offsets of attributes [N+1], places of names [M], values [M].
     """
-    most = len(words) // 2 + 2  # no object takes less than two bytes
+    most = len(words) // 2 + 2  # no object takes less than two bytes; more items and attributes than this end the work
     memory = _Memory(
         np.empty((most, 5), np.int32), np.empty(most, np.int64), np.empty(most, np.int64), np.empty(most, np.int32),
         np.empty(most, np.float64), np.zeros((_DEEPEST, 4), np.int64), np.empty((_DEEPEST, 2), np.int64), np.empty(1),
@@ -202,6 +202,8 @@ def _walk(words, index, memory):
                 sequence_off[num_sequences] = num_items
             elif depth == 2:
                 num_items += 1
+                if num_items == len(item_off):
+                    return -1, 0, 0
                 item_off[num_items] = num
             depth -= 1
             continue
