@@ -107,7 +107,7 @@ class Tagger:
         return [] if current is None else opened.texts(np.array([0, len(current)]), current.cells.copy())[0]
 
     def tag_all(self, xseqs: Iterable[Iterable[Item] | ItemSequence]) -> list[list[str]]:
-        """The best labels of each sequence, as `tag` has them; twice as fast. The current sequence stays.
+        """The best labels of each sequence, as `tag` has them, in less than half the time. The current sequence stays.
 
         Raises as `tag` does, and then there are no labels.
         """
