@@ -1,21 +1,28 @@
-"""Table 1 of McCallum and Sutton (2004): scores, times and tests, beside the paper's columns.
+"""Table 1 of McCallum and Sutton (2004): scores, times, differences and tests, beside the paper's columns.
 
-Works on the records that `run` makes: of each row of the table its scores and how many tags of each test sentence are
-wrong. McNemar's test is the exact binomial one. Not here: training.
+Works on the records that `run` makes: of each row of the table and each sentence of the test the counts that its score
+is made of. Several draws of training sentences: means, and Student's interval of the paired differences. One training:
+the interval of the difference by drawing test sentences (bootstrap), and the paper's test. McNemar's test is the exact
+binomial one. Not here: training.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
 from rich.table import Table
 from running import chance, empty_table
 from scipy import stats
 
+from dcrfdsl.foundation import Floats
+from dcrfdsl.metrics import bootstrap_interval
+
 Record = Mapping[str, Any]
 Row = dict[str, Any]
+LEVEL = 0.95  # of all intervals
 
 
 class Paper(NamedTuple):
@@ -27,6 +34,7 @@ class Paper(NamedTuple):
 
 
 PAPER: Mapping[str, Mapping[str, Paper]] = {
+    "np": {},
     "ner": {
         "memm": Paper(99.89, 88.90, 60),
         "crf": Paper(99.95, 89.87, 540),
@@ -45,12 +53,13 @@ MODELS = {
     "plain": "CRF-PT, no NOTA",
     "plain_scaled": "CRF-PT, no NOTA, scale",
     "nota": "CRF-PT, NOTA",
-    "nota_local": "CRF-PT, NOTA (local)",
     "nota_scaled": "CRF-PT, NOTA, scale",
+    "nota_local": "CRF-PT, NOTA (local)",
     "few": "CRF-PT, some NOTA",
+    "few_scaled": "CRF-PT, some NOTA, scale",
     "few_local": "CRF-PT, some NOTA (local)",
 }
-MEASURES = {"ner": "F1", "pos": "accuracy"}
+MEASURES = {"ner": "F1", "np": "F1", "pos": "accuracy"}
 AGAINST = ("memm", "crf")  # what every row is tested against
 
 
@@ -81,60 +90,133 @@ def paired_p(first: Sequence[int], second: Sequence[int]) -> float | None:
     return float(2 * stats.t.sf(abs(mean) / math.sqrt(variance / n), n - 1))
 
 
-TESTS = {"ner": mcnemar_p, "pos": paired_p}
+# Of one training, the paper's tests.
+TESTS = {"ner": mcnemar_p, "np": mcnemar_p, "pos": paired_p}
 _NAMES = {
     "ner": "McNemar's test on sentences that are wholly right (exact)",
+    "np": "McNemar's test on sentences that are wholly right (exact)",
     "pos": "paired t-test on wrong tags a sentence",
 }
+
+
+# scores and differences ---------------------------------------------------------------------------------------------
+
+
+class Difference(NamedTuple):
+    """In percent: the mean, and the bounds of its interval; p that it is 0. None where it is not defined."""
+
+    mean: float
+    low: float | None
+    high: float | None
+    p: float | None
+
+
+def share(sums: Sequence[int] | Floats) -> Any:
+    """The score of sums of counts [..., 2 or 3]: right / all, or 2 right / (predicted + gold); 0 of nothing."""
+    totals = np.asarray(sums, np.float64)
+    times, whole = (1.0 if totals.shape[-1] == 2 else 2.0), totals[..., 1:].sum(axis=-1)
+    found = np.divide(times * totals[..., 0], whole, out=np.zeros(np.shape(whole)), where=whole != 0)
+    return found if found.ndim else float(found)
+
+
+def score_of(row: Record) -> float:
+    return 100 * float(share(np.sum(row["counts"], axis=0)))
+
+
+def of_draws(own: Sequence[float], other: Sequence[float]) -> Difference:
+    """own - other of scores of the same draws, with Student's interval."""
+    gains = np.array(own) - np.array(other)
+    mean, error = float(gains.mean()), float(gains.std(ddof=1)) / math.sqrt(len(gains))
+    if error < 1e-12:
+        return Difference(mean, mean, mean, None)
+    reach = float(stats.t.ppf((1 + LEVEL) / 2, len(gains) - 1)) * error
+    return Difference(mean, mean - reach, mean + reach, float(2 * stats.t.sf(abs(mean) / error, len(gains) - 1)))
+
+
+def of_one(task: str, own: Record, other: Record) -> Difference:
+    """own - other on the same test sentences, which are drawn with replacement for the interval."""
+    counts = np.concatenate([own["counts"], other["counts"]], axis=1)
+    half = counts.shape[1] // 2
+    gain = lambda sums: 100 * (share(sums[..., :half]) - share(sums[..., half:]))  # noqa: E731
+    low, high = bootstrap_interval(counts, gain, level=LEVEL)
+    return Difference(float(gain(counts.sum(axis=0))), low, high, TESTS[task](own["wrong"], other["wrong"]))
 
 
 # the table ------------------------------------------------------------------------------------------------------
 
 
-def table1_rows(task: str, records: Mapping[str, Record]) -> list[Row]:
-    """A row a model, in the order of `MODELS`; scores in percent, times in seconds.
+def table1_rows(task: str, records: Iterable[Record]) -> list[Row]:
+    """A row a model, in the order of `MODELS`; scores in percent, times in seconds, means over draws.
 
-    records: by model: `train`, `test` (shares in 0–1), `seconds`, `cpu_seconds`, `iterations`, `wrong`.
+    records: of trainings: `draw`, and `rows` by model: sums of `train` counts, `counts` and `wrong` tags of each test
+    sentence, `cpu_seconds`, `iterations`.
     """
-    test = TESTS[task]
+    found: dict[str, dict[int, Record]] = {}
+    for record in records:
+        for model, row in record["rows"].items():
+            found.setdefault(model, {})[record["draw"]] = row
     rows = []
     for model in MODELS:
-        if model not in records:
+        if model not in found:
             continue
-        own = records[model]
-        chances = {
-            other: test(own["wrong"], records[other]["wrong"]) if other != model and other in records else None
-            for other in AGAINST
-        }
+        own = found[model]
+        against = {}
+        for other in AGAINST:
+            both = sorted(own.keys() & found.get(other, {}).keys())
+            if other == model or not both:
+                against[other] = None
+            elif len(both) == 1:
+                against[other] = of_one(task, own[both[0]], found[other][both[0]])._asdict()
+            else:
+                scores = [[score_of(found[name][draw]) for draw in both] for name in (model, other)]
+                against[other] = of_draws(*scores)._asdict()
         paper = PAPER[task].get(model)
         rows.append(
-            {"model": model, "train": 100 * own["train"], "test": 100 * own["test"]}
-            | {name: own[name] for name in ("seconds", "cpu_seconds", "iterations")}
-            | {"p": chances, "paper": paper._asdict() if paper else None}
+            {"model": model}
+            | {"train": _spread([100 * float(share(row["train"])) for row in own.values()])}
+            | {"test": _spread([score_of(row) for row in own.values()])}
+            | {name: float(np.mean([row[name] for row in own.values()])) for name in ("cpu_seconds", "iterations")}
+            | {"against": against, "paper": paper._asdict() if paper else None}
         )
     return rows
 
 
+def _spread(values: Sequence[float]) -> dict[str, float | None]:
+    """Mean and deviation of the sample."""
+    return {"mean": float(np.mean(values)), "deviation": float(np.std(values, ddof=1)) if len(values) > 1 else None}
+
+
 def table1(task: str, rows: Sequence[Row]) -> Table:
-    measure = MEASURES[task]
+    measure, several = MEASURES[task], any(row["test"]["deviation"] is not None for row in rows)
+    by = "Student's interval and paired t-test over draws" if several else f"interval by bootstrap, {_NAMES[task]}"
     table = empty_table(
-        "model", f"train {measure}", f"test {measure}", "time (s)", "CPU (s)", "L-BFGS", "p: MEMM", "p: CRF",
+        "model", f"train {measure}", f"test {measure}", "CPU (s)", "L-BFGS", "to the MEMM", "p", "to the CRF", "p",
         f"paper: train {measure}", f"paper: test {measure}", "paper: time",
-        caption=f"p: {_NAMES[task]}", caption_justify="left",
+        caption=f"differences with intervals of {LEVEL:.0%}: {by}", caption_justify="left",
     )  # fmt: skip
     for row in rows:
         paper = row["paper"]
         table.add_row(
             MODELS[row["model"]],
-            f"{row['train']:.2f}",
-            f"{row['test']:.2f}",
-            f"{row['seconds']:.1f}",
+            f"{row['train']['mean']:.2f}",
+            _mean(row["test"]),
             f"{row['cpu_seconds']:.1f}",
-            str(row["iterations"]),
-            *(chance(row["p"][other]) for other in AGAINST),
+            f"{row['iterations']:.0f}",
+            *(cell for other in AGAINST for cell in _difference(row["against"][other])),
             *((f"{paper['train']:.2f}", f"{paper['test']:.2f}", _hours(paper["minutes"])) if paper else ("", "", "")),
         )
     return table
+
+
+def _mean(found: Mapping[str, float | None]) -> str:
+    deviation = "" if found["deviation"] is None else f" ± {found['deviation']:.2f}"
+    return f"{found['mean']:.2f}{deviation}"
+
+
+def _difference(found: Mapping[str, float | None] | None) -> tuple[str, str]:
+    if found is None:
+        return "", ""
+    return f"{found['mean']:+.2f} [{found['low']:+.2f}, {found['high']:+.2f}]", chance(found["p"])
 
 
 def _hours(minutes: int) -> str:

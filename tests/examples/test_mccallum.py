@@ -12,29 +12,31 @@ import pytest
 from helpers import ROOT, example_modules
 from scipy import stats
 
-from dcrfdsl import fit, load_template
+from dcrfdsl import load_template
 from dcrfdsl.cli import run as dcrfdsl_command
 from dcrfdsl.syntax import Site
 from dcrfdsl.syntax.nodes import At, Here, Reference
 
 FOLDER = ROOT / "examples" / "mccallum2004"
-TEMPLATES = ("ner", "pos")
+LABELS = {"ner": "ner", "np": "chunk", "pos": "pos"}
+TEMPLATES = tuple(LABELS)
 TAGGED = {"the": "DT", "a": "DT", "dog": "NN", "man": "NN", "sees": "VBZ", "runs": "VBZ", "Rome": "NNP", "Eva": "NNP"}
 ENTITIES = {"Rome": "B-LOC", "Eva": "B-PER"}
+PHRASES = {"NN": "I-NP", "DT": "B-NP", "NNP": "B-NP", "VBZ": "B-VP"}
 
 
 tables, run = example_modules(FOLDER, "tables", "run")
 
 
-def write_corpus(path: Path, sentences: int, seed: int, entities: bool) -> None:
+def write_corpus(path: Path, sentences: int, seed: int, third: str = "") -> None:
     """Words at random; one in ten has the tag of another word, so that no model is always right."""
     random = np.random.default_rng(seed)
     lines = []
     for _ in range(sentences):
         for word in random.choice(list(TAGGED), random.integers(2, 7)).tolist():
             shown = word if random.random() < 0.9 else str(random.choice(list(TAGGED)))
-            entity = f" {ENTITIES.get(word, 'O')}" if entities else ""
-            lines.append(f"{shown} {TAGGED[word]}{entity}\n")
+            columns = {"ner": ENTITIES.get(word, "O"), "chunk": PHRASES[TAGGED[word]]}
+            lines.append(" ".join([shown, TAGGED[word], *([columns[third]] if third else [])]) + "\n")
         lines.append("\n")
     path.write_text("".join(lines))
 
@@ -42,9 +44,11 @@ def write_corpus(path: Path, sentences: int, seed: int, entities: bool) -> None:
 @pytest.fixture(scope="module")
 def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("corpora")
-    write_corpus(folder / "esp.train", 20, seed=1, entities=True)
-    write_corpus(folder / "esp.testa", 15, seed=2, entities=True)
-    write_corpus(folder / "wsj.txt", 30, seed=3, entities=False)
+    write_corpus(folder / "esp.train", 20, seed=1, third="ner")
+    write_corpus(folder / "esp.testa", 15, seed=2, third="ner")
+    write_corpus(folder / "train.txt", 20, seed=4, third="chunk")
+    write_corpus(folder / "test.txt", 15, seed=5, third="chunk")
+    write_corpus(folder / "wsj.txt", 30, seed=3)
     return folder
 
 
@@ -62,14 +66,15 @@ def test_templates_check_clean_and_are_in_the_canonical_layout(name: str, capsys
 @pytest.mark.parametrize("name", TEMPLATES)
 def test_every_row_of_the_table_has_a_stage(name: str) -> None:
     stages = {stage.label for stage in load_template(FOLDER / f"{name}.dcrf").require().stages}
-    assert stages == {row.stage for row in run.ROWS.values()}
+    assert stages == {*run.STAGES, "scaled"}
     assert set(run.ROWS) == set(tables.MODELS)
 
 
 @pytest.mark.parametrize("name", TEMPLATES)
 def test_all_features_are_of_moves_the_first_from_start_and_every_move_has_a_bias(name: str) -> None:
     cliques = load_template(FOLDER / f"{name}.dcrf").require().cliques
-    move = (Site(variable=name, place=At(offset=-1)), Site(variable=name, place=Here()))
+    label = LABELS[name]
+    move = (Site(variable=label, place=At(offset=-1)), Site(variable=label, place=Here()))
     assert {clique.sites for clique in cliques} == {move}
     assert {clique.edges for clique in cliques} == {"pad"}
     alone = Reference(name="bias", place=Here())
@@ -96,91 +101,158 @@ def test_the_paired_test_is_students_on_differences() -> None:
     assert tables.paired_p([1, 2], [0, 1]) is None, "no difference varies"
 
 
-def record(test: float, wrong: list[int]) -> dict[str, Any]:
-    return {"train": 0.99, "test": test, "seconds": 2.0, "cpu_seconds": 3.0, "iterations": 7, "wrong": wrong}
+def row(counts: list[list[int]], wrong: list[int]) -> dict[str, Any]:
+    return {"train": [99, 100], "counts": counts, "wrong": wrong, "cpu_seconds": 3.0, "iterations": 7}
 
 
-def test_rows_stand_beside_the_papers_and_are_tested_against_memm_and_crf() -> None:
-    records = {"few_local": record(0.9, SECOND), "crf": record(0.8, FIRST)}
+def test_scores_are_accuracy_and_f1_of_sums_of_counts() -> None:
+    assert tables.share([3, 4]) == pytest.approx(0.75)
+    assert tables.share([3, 4, 8]) == pytest.approx(2 * (3 / 4) * (3 / 8) / (3 / 4 + 3 / 8))
+    assert tables.share([0, 0, 0]) == 0
+    assert tables.share(np.array([[1, 2], [2, 2]])).tolist() == [0.5, 1.0]
+
+
+def test_several_draws_have_students_interval_of_paired_differences() -> None:
+    own, other = [80.0, 82.0, 81.5, 79.0], [79.0, 82.5, 80.0, 78.0]
+    found, expected = tables.of_draws(own, other), stats.ttest_rel(own, other)
+    low, high = expected.confidence_interval(0.95)
+    assert found == pytest.approx((np.mean(own) - np.mean(other), low, high, expected.pvalue), rel=1e-9)
+    assert tables.of_draws([2.0, 3.0], [1.0, 2.0]) == (1.0, 1.0, 1.0, None)
+
+
+def test_one_training_has_the_interval_of_drawn_sentences_and_the_papers_test() -> None:
+    random = np.random.default_rng(0)
+    right = random.integers(0, 11, (2, 400))
+    own, other = (row([[int(n), 10] for n in found], [int(10 - n) for n in found]) for found in right)
+    found = tables.of_one("pos", own, other)
+    gains = 10 * (right[0] - right[1])  # percent of ten tags a sentence
+    error = gains.std() / 20
+    assert found.mean == pytest.approx(gains.mean())
+    assert (found.low, found.high) == pytest.approx((gains.mean() - 1.96 * error, gains.mean() + 1.96 * error), abs=0.3)
+    assert found.p == pytest.approx(stats.ttest_rel(own["wrong"], other["wrong"]).pvalue)
+    assert tables.of_one("np", own, other).p == pytest.approx(tables.mcnemar_p(own["wrong"], other["wrong"]))
+    assert tables.of_one("pos", own, own)[:3] == (0, 0, 0)
+
+
+def test_rows_stand_beside_the_papers_and_are_compared_with_memm_and_crf_of_the_same_draw() -> None:
+    first, second = ([[10 - n, 10] for n in wrong] for wrong in (FIRST, SECOND))
+    records = [
+        {"draw": 0, "rows": {"few_local": row(second, SECOND)}},
+        {"draw": 0, "rows": {"crf": row(first, FIRST)}},
+        {"draw": 1, "rows": {"few_local": row(second, SECOND)}},
+    ]
     crf, few = tables.table1_rows("pos", records)
-    assert (crf["model"], crf["train"], crf["test"]) == ("crf", pytest.approx(99), pytest.approx(80))
-    assert crf["p"] == {"memm": None, "crf": None}
-    assert few["p"] == {"memm": None, "crf": pytest.approx(stats.ttest_rel(SECOND, FIRST).pvalue)}
+    assert crf["model"] == "crf" and crf["train"]["mean"] == pytest.approx(99)
+    assert crf["test"] == {"mean": pytest.approx(100 * 62 / 70), "deviation": None}
+    assert few["test"] == {"mean": pytest.approx(100 * 68 / 70), "deviation": 0}
+    assert crf["against"] == {"memm": None, "crf": None}
+    assert few["against"]["memm"] is None
+    assert few["against"]["crf"]["mean"] == pytest.approx(100 * 6 / 70)
+    assert few["against"]["crf"]["p"] == pytest.approx(stats.ttest_rel(SECOND, FIRST).pvalue)
     assert few["paper"] == {"train": 99.08, "test": 88.8, "minutes": 150}
-    assert tables.table1_rows("ner", records)[1]["p"]["crf"] == pytest.approx(14 / 64)
     assert tables.table1_rows("ner", records)[1]["paper"] is None, "the paper's row of names is a scaled one"
 
 
 # data -------------------------------------------------------------------------------------------------------------
 
 
+def text_of(corpus: Any, names: tuple[str, ...]) -> list[list[str]]:
+    return [[corpus.text_column(name).text(n) for name in names] for n in range(corpus.num_tokens)]
+
+
 def test_sentences_for_parts_of_speech_are_drawn_by_seed_and_the_others_are_the_test(data: Path) -> None:
-    tasks = [run.pos_task(data / "wsj.txt", seed, sentences=12) for seed in (0, 0, 1)]
-    lines = [tuple(task.train.token_line.tolist()) for task in tasks]
-    assert lines[0] == lines[1] != lines[2]
+    task = run.pos_task(data / "wsj.txt")
+    draws = [task.parts(12, draw, seed) for draw, seed in ((0, 0), (0, 0), (1, 0), (0, 1))]
+    lines = [tuple(train.token_line.tolist()) for train, _ in draws]
+    assert lines[0] == lines[1] and len(set(lines)) == 3
     text = (data / "wsj.txt").read_text().splitlines()
-    for task in tasks:
-        assert (task.train.num_sentences, task.test.num_sentences) == (12, 18)
-        both = sorted([*task.train.token_line.tolist(), *task.test.token_line.tolist()])
+    for train, test in draws:
+        assert (train.num_sentences, test.num_sentences) == (12, 18)
+        both = sorted([*train.token_line.tolist(), *test.token_line.tolist()])
         assert both == [n for n, line in enumerate(text, 1) if line]
-        for n, line in enumerate(task.test.token_line.tolist()):
-            assert [task.test.text_column(name).text(n) for name in ("word", "pos")] == text[line - 1].split()
+        assert text_of(test, ("word", "pos")) == [text[line - 1].split() for line in test.token_line.tolist()]
 
 
-def test_wrong_tags_are_counted_by_sentence(data: Path) -> None:
-    task = run.pos_task(data / "wsj.txt", 0, sentences=12)
-    model = fit(task.resolved, task.train, stage="memm", threads=1)
-    wrong = run.wrong_tags(model, task.test, "pos", "local", 1)
-    found = model.predict(task.test, threads=1, decode="local").texts("pos")
-    gold = [task.test.text_column("pos").text(n) for n in range(task.test.num_tokens)]
+def test_other_tasks_have_a_test_of_their_own_and_may_train_on_all_sentences(data: Path) -> None:
+    for task, name in ((run.ner_task(data), "esp.testa"), (run.np_task(data), "test.txt")):
+        drawn, test = task.parts(7, 0, 0)
+        whole, same = task.parts(0, 0, 0)
+        assert drawn.num_sentences == 7 and whole.token_line.tolist() == task.pool.token_line.tolist()
+        expected = [line.split() for line in (data / name).read_text().splitlines() if line]
+        assert text_of(test, ("word", "pos")) == text_of(same, ("word", "pos")) == [line[:2] for line in expected]
+    assert run.ner_task(data, tested=4).parts(7, 0, 0)[1].num_sentences == 4
+
+
+def test_counts_are_those_of_the_score_and_wrong_tags_by_sentence(data: Path) -> None:
+    task = run.np_task(data)
+    lab = run.Experiment({"np": task}, threads=1)
+    train, test = task.parts(12, 0, 0)
+    model = lab.fit(task, train, "memm")
+    found = lab.counts(model, task, test, "local")
+    tags = model.predict(test, threads=1, decode="local").texts("chunk")
+    gold = [phrase if phrase != "B-VP" else "O" for (phrase,) in text_of(test, ("chunk",))]
     expected = [
-        sum(found[n] != gold[n] for n in range(first, last))
-        for first, last in itertools.pairwise(task.test.sentence_off.tolist())
+        sum(tags[n] != gold[n] for n in range(first, last))
+        for first, last in itertools.pairwise(test.sentence_off.tolist())
     ]
-    assert wrong == expected and sum(wrong) > 0
+    assert found["wrong"] == expected and sum(expected) > 0
+    scores = model.evaluate(test, threads=1, decode="local")
+    assert tables.share(np.sum(found["counts"], axis=0)) == pytest.approx(scores["segments(chunk).f1"])
+    assert len(found["counts"]) == test.num_sentences
 
 
 # the whole --------------------------------------------------------------------------------------------------------
 
 
+def reproduced(data: Path, out: Path, sizes: dict[str, int], draws: int) -> dict[str, Any]:
+    tasks = {"pos": run.pos_task(data / "wsj.txt"), "np": run.np_task(data), "ner": run.ner_task(data)}
+    lab = run.Experiment({name: tasks[name] for name in sizes}, threads=1)
+    return run.reproduce(lab, sizes, draws, run.Log(out.with_suffix(".jsonl"), run.Job), out, talk=False)
+
+
 @pytest.mark.long
 def test_a_run_fills_every_row(data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "result.json"
-    tasks = [run.pos_task(data / "wsj.txt", 0, 12), run.ner_task(data, 15)]
-    result = run.reproduce(tasks, out, threads=1, talk=False)
+    result = reproduced(data, out, {"pos": 12, "np": 12, "ner": 0}, 2)
     assert result == json.loads(out.read_text()) and result["complete"]
-    assert result["tasks"]["ner"]["train_sentences"] == 15
-    for task in tasks:
-        own = result["tasks"][task.name]
-        rows = {row["model"]: row for row in own["rows"]}
+    assert [task["draws"] for task in result["tasks"].values()] == [2, 2, 1]
+    assert [task["train_sentences"] for task in result["tasks"].values()] == [12, 12, 20]
+    for task in result["tasks"].values():
+        rows = {row["model"]: row for row in task["rows"]}
         assert list(rows) == list(tables.MODELS)
         assert rows["plain"]["iterations"] == rows["memm"]["iterations"] < rows["plain_scaled"]["iterations"]
-        for name, found in own["records"].items():
-            assert len(found["wrong"]) == task.test.num_sentences
-            if task.name == "pos":
-                assert found["test"] == pytest.approx(1 - sum(found["wrong"]) / task.test.num_tokens), name
+        assert all(row["against"]["crf"] for name, row in rows.items() if name != "crf")
     run.show(result)
     shown = capsys.readouterr().out
-    assert shown.count("CRF-PT, NOTA, scale") == 2 and "McNemar" in shown and "paired t-test" in shown
+    assert shown.count("CRF-PT, some NOTA, scale") == 3
+    assert shown.count("paired t-test over draws") == 2 and shown.count("McNemar") == 1
 
 
-def test_ctrl_c_keeps_the_task_that_is_complete(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    rows = {name: record(0.9, [0, 1]) for name in tables.MODELS}
-    done = iter([rows])
+def test_a_stopped_run_goes_on_where_it_was(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    trained: list[Any] = []
+    stop = 3
 
-    def stopped(*_: Any) -> dict[str, dict[str, Any]]:
-        for found in done:
-            return found
-        raise KeyboardInterrupt
+    def made_up(lab: Any, job: Any) -> dict[str, Any]:
+        if len(trained) == stop:
+            raise KeyboardInterrupt
+        trained.append(job)
+        rows = {name: row([[9, 10], [8, 10]], [1, 2]) for name, spec in run.ROWS.items() if spec.stage == job.stage}
+        return {**job._asdict(), "inputs": lab.fingerprint(job), "rows": rows}
 
-    monkeypatch.setattr(run, "run_task", stopped)
-    tasks = [run.pos_task(data / "wsj.txt", 0, 12), run.ner_task(data)]
-    result = run.reproduce(tasks, tmp_path / "result.json", talk=False)
-    assert not result["complete"] and list(result["tasks"]) == ["pos"]
-    assert json.loads((tmp_path / "result.json").read_text()) == result
+    monkeypatch.setattr(run.Experiment, "run", made_up)
+    out = tmp_path / "result.json"
+    first = reproduced(data, out, {"pos": 12}, 2)
+    assert not first["complete"] and len(trained) == 3
+    assert [row["model"] for row in first["tasks"]["pos"]["rows"]] == [
+        name for name in tables.MODELS if not name.startswith("few")
+    ]
+    stop = 100
+    second = reproduced(data, out, {"pos": 12}, 2)
+    assert second["complete"] and len(trained) == len(set(trained)) == 2 * len(run.STAGES)
+    assert reproduced(data, out, {"pos": 12}, 2) == second and len(trained) == 8
 
 
 def test_a_corpus_must_be_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         run.main(["--out", str(tmp_path / "result.json")])
-    assert "--ner, --pos or both" in capsys.readouterr().err
+    assert "--pos, --np or --ner" in capsys.readouterr().err

@@ -71,12 +71,14 @@ def test_templates_share_the_prior_and_the_features_of_table_2(name: str) -> Non
 
 
 @pytest.mark.parametrize("name", TEMPLATES)
-def test_all_cliques_may_read_observations(name: str) -> None:
+def test_all_cliques_read_observations_unless_edges_have_biases_alone(name: str) -> None:
     plain, observed = (experiment._template(name, (), experiment.Lists(), edges).require() for edges in (False, True))
+    assert observed == load_template(FOLDER / f"{name}.dcrf").require()
     for before, after in zip(plain.cliques, observed.cliques, strict=True):
         single = len(after.sites) == 1
         assert (after == before) == single
-        assert single or [feature.name for feature in after.features] == ["bias", "q"]
+        assert [feature.name for feature in after.features][:2] == ["bias", "q"]
+        assert single or not before.features
     assert observed.groups == plain.groups and observed.stages == plain.stages
 
 
@@ -91,8 +93,8 @@ def record(model: str, setting: str, size: int, subset: int, f1: float, seconds:
 
 def test_table_1_has_mean_deviation_range_and_students_t_of_two_samples() -> None:
     first, second = [0.81, 0.83, 0.80, 0.84, 0.825], [0.85, 0.86, 0.83, 0.88, 0.845]
-    records = [record("crf+crf", "exact", 223, n, f1) for n, f1 in enumerate(first)]
-    records += [record("fcrf", "tree", 223, n, f1) for n, f1 in enumerate(second)]
+    records = [record("crf+crf", "table1", 223, n, f1) for n, f1 in enumerate(first)]
+    records += [record("fcrf", "table1", 223, n, f1) for n, f1 in enumerate(second)]
     row = next(row for row in tables.table1_rows(records) if row["measure"] == "f1")
     for model, values in (("crf+crf", first), ("fcrf", second)):
         percent = 100 * np.array(values)
@@ -152,7 +154,8 @@ def test_a_subset_is_drawn_by_seed_and_number_without_replacement(data: Path) ->
     assert whole.token_line.tolist() == train.token_line.tolist()
 
 
-def test_lists_join_the_features_of_every_template(tmp_path: Path) -> None:
+@pytest.mark.parametrize("brill", [False, True])
+def test_lists_join_the_features_of_every_template(brill: bool, tmp_path: Path) -> None:
     (tmp_path / "names").mkdir()
     (tmp_path / "names" / "places.txt").write_text("New York\nRome\n")
     (tmp_path / "tagged.txt").write_text("the DT\n\nRome NNP\nthe DT\n")
@@ -160,14 +163,19 @@ def test_lists_join_the_features_of_every_template(tmp_path: Path) -> None:
         "# text\n1\tset\tset\tNOUN\tNN\t_\t0\t_\t_\t_\n2-3\tx\t_\t_\t_\t_\t_\t_\t_\t_\n"
     )
     tagged = [tmp_path / "tagged.txt", tmp_path / "tagged.conllu"]
-    lists = experiment.read_lists(tmp_path / "names", tagged, tmp_path)
+    (tmp_path / "lexicon").write_text("the DT\nset NN VBN VB\n\n# #\n")
+    lists = experiment.read_lists(tmp_path / "names", tmp_path / "lexicon" if brill else None, tagged, tmp_path)
     entries = {path.stem: path.read_text().split("\n")[:-1] for path in tmp_path.glob("*.txt") if path not in tagged}
-    assert entries == {"places": ["New York", "Rome"], "tag0": ["the"], "tag1": ["set"], "tag2": ["Rome"]}
+    by_tag = [["the"], ["set"], ["Rome"]]
+    if brill:
+        by_tag = [["#"], *by_tag, ["set"], ["set"]]  # # DT NN NNP VB VBN
+    assert entries == {"places": ["New York", "Rome"]} | {f"tag{n}": words for n, words in enumerate(by_tag)}
+    assert lists.lexicon == brill
     lab = experiment.Experiment(None, None, lists=lists)
     for name in TEMPLATES:
         plain = load_template(FOLDER / f"{name}.dcrf").require()
         spec = lab.template(name, "exact").require()
-        assert len(spec.groups[0].features) == len(plain.groups[0].features) + 4
+        assert len(spec.groups[0].features) == len(plain.groups[0].features) + len(entries)
         assert spec.cliques == plain.cliques
 
 
@@ -212,10 +220,10 @@ def test_a_stopped_run_goes_on_where_it_was(
     log.write_text(log.read_text() + '{"model": "fcrf", "set')  # stopped in the middle of a line
     most = 100
     second = reproduced(data, out)
-    # Table 1: three models on two subsets; Table 3: five settings, one of which Table 1 has
-    assert second["complete"] and len(trained) == len(set(trained)) == 6 + 4
+    # Table 1: three models on two subsets; Table 3: five settings
+    assert second["complete"] and len(trained) == len(set(trained)) == 6 + 5
     third = reproduced(data, out)
-    assert len(trained) == 10 and third == second == json.loads(out.read_text())
+    assert len(trained) == 11 and third == second == json.loads(out.read_text())
 
     row = next(row for row in second["table1"] if (row["measure"], row["size"]) == ("joint", 6))
     assert row["fcrf"]["size"] == row["crf+crf"]["size"] == 2 and row["brill+crf"] is None
@@ -261,7 +269,7 @@ def test_the_second_crf_sees_the_tags_of_the_first_in_training_and_test(
 
 
 def test_the_figure_draws_every_mean_and_range() -> None:
-    records = [record("fcrf", "tree", size, n, f1) for size in (223, 447) for n, f1 in enumerate((0.8, 0.9))]
+    records = [record("fcrf", "table1", size, n, f1) for size in (223, 447) for n, f1 in enumerate((0.8, 0.9))]
     drawing = ElementTree.fromstring(figure.figure3(tables.table1_rows(records)))
     dots = drawing.findall(".//{http://www.w3.org/2000/svg}circle")
     assert len(dots) == 2
