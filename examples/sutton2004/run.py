@@ -146,7 +146,7 @@ def show(result: dict[str, Any], tables: Iterable[str]) -> None:
 
 
 TESTS = {
-    "1": "p of a two-sample t-test between CRF+CRF and FCRF",
+    "1": "the difference with an interval of 95 %; p of a two-sample t-test of CRF+CRF and FCRF, and of a paired one",
     "3": "p of paired t-tests against Exact",
 }
 

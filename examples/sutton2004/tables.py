@@ -94,6 +94,23 @@ def paired_p(first: Sequence[float], second: Sequence[float]) -> float | None:
     return _p(found.mean, found.deviation / math.sqrt(found.size), found.size - 1, first[0])
 
 
+class Gain(NamedTuple):
+    """By how much the second of paired samples is higher: the mean, and Student's interval of 95 %."""
+
+    mean: float
+    low: float | None
+    high: float | None
+
+
+def gain(first: Sequence[float], second: Sequence[float]) -> Gain | None:
+    """low, high: None of a single pair. None of no pair."""
+    found = summary([b - a for a, b in zip(first, second, strict=True)])
+    if found is None or found.deviation is None:
+        return found and Gain(found.mean, None, None)
+    reach = float(stats.t.ppf(0.975, found.size - 1)) * found.deviation / math.sqrt(found.size)
+    return Gain(found.mean, found.mean - reach, found.mean + reach)
+
+
 def _p(difference: float, error: float, freedom: int, scale: float) -> float | None:
     """Two-sided p of t = difference / error. None where values of about `scale` vary by no more than their rounding."""
     if error <= 1e-12 * abs(scale):
@@ -105,20 +122,28 @@ def _p(difference: float, error: float, freedom: int, scale: float) -> float | N
 
 
 def table1_rows(records: Iterable[Record]) -> list[Row]:
-    """A row a measure and size; scores in percent. `p` is of the two-sample test between CRF+CRF and FCRF."""
-    scores: dict[tuple[str, int, str], list[float]] = {}
+    """A row a measure and size; scores in percent. `p` is of the two-sample test between CRF+CRF and FCRF.
+
+    gain: of FCRF over CRF+CRF, paired by subset, with its interval and `p_paired`.
+    """
+    scores: dict[tuple[str, int, str], dict[int, float]] = {}
     for record in records:
         for measure, score in record["scores"].items():
-            scores.setdefault((measure, record["size"], record["model"]), []).append(100 * score)
+            scores.setdefault((measure, record["size"], record["model"]), {})[record["subset"]] = 100 * score
     rows = []
     for measure in MEASURES:
         for size in sorted({size for _, size, _ in scores}):
-            found = {model: scores.get((measure, size, model), []) for model in COLUMNS}
+            by_subset = {model: scores.get((measure, size, model), {}) for model in COLUMNS}
+            found = {model: [*own.values()] for model, own in by_subset.items()}
+            both = sorted(by_subset["crf+crf"].keys() & by_subset["fcrf"].keys())
+            pairs = [[by_subset[model][subset] for subset in both] for model in ("crf+crf", "fcrf")]
+            gained = gain(*pairs)
             paper = PAPER_TABLE1[measure].get(size, (None, None, None))
             rows.append(
                 {"measure": measure, "size": size}
                 | {model: _plain(summary(values)) for model, values in found.items()}
-                | {"p": two_sample_p(found["crf+crf"], found["fcrf"])}
+                | {"p": two_sample_p(found["crf+crf"], found["fcrf"]), "p_paired": paired_p(*pairs)}
+                | {"gain": gained and gained._asdict()}
                 | {"paper": dict(zip(COLUMNS, paper, strict=True))}
             )
     return rows
@@ -126,14 +151,22 @@ def table1_rows(records: Iterable[Record]) -> list[Row]:
 
 def table1(rows: Sequence[Row]) -> Table:
     table = empty_table(
-        "measure", "sentences", *COLUMNS.values(), "p", *(f"paper: {name}" for name in COLUMNS.values())
+        "measure",
+        "sentences",
+        *COLUMNS.values(),
+        "FCRF − CRF+CRF",
+        "p",
+        "p, paired",
+        *(f"paper: {name}" for name in COLUMNS.values()),
     )
     for row in rows:
         table.add_row(
             MEASURES[row["measure"]],
             str(row["size"]),
             *(_spread(row[model]) for model in COLUMNS),
+            _gain(row["gain"]),
             chance(row["p"]),
+            chance(row["p_paired"]),
             *(_number(row["paper"][model]) for model in COLUMNS),
         )
     return table
@@ -210,6 +243,13 @@ def _spread(found: Mapping[str, float | None] | None, digits: int = 2) -> str:
         return ""
     deviation = "" if found["deviation"] is None else f" ± {found['deviation']:.{digits}f}"
     return f"{found['mean']:.{digits}f}{deviation}"
+
+
+def _gain(found: Mapping[str, float | None] | None) -> str:
+    if found is None:
+        return ""
+    interval = "" if found["low"] is None else f" [{found['low']:+.2f}, {found['high']:+.2f}]"
+    return f"{found['mean']:+.2f}{interval}"
 
 
 def _number(value: float | None) -> str:

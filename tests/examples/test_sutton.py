@@ -101,6 +101,11 @@ def test_table_1_has_mean_deviation_range_and_students_t_of_two_samples() -> Non
         expected = [percent.mean(), percent.std(ddof=1), percent.min(), percent.max(), 5]
         assert list(row[model].values()) == pytest.approx(expected, rel=1e-12)
     assert row["p"] == pytest.approx(stats.ttest_ind(first, second).pvalue, rel=1e-9)
+    paired = stats.ttest_rel(100 * np.array(second), 100 * np.array(first))
+    assert row["p_paired"] == pytest.approx(paired.pvalue, rel=1e-9)
+    bounds = paired.confidence_interval(0.95)
+    assert [*row["gain"].values()] == pytest.approx([100 * (np.mean(second) - np.mean(first)), *bounds], rel=1e-9)
+    assert tables.gain([1.0], [3.0]) == (2.0, None, None) and tables.gain([], []) is None
     assert row["brill+crf"] is None
     assert row["paper"] == {"crf+crf": 83.84, "brill+crf": 86.02, "fcrf": 86.03}
 
