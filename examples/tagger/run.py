@@ -6,7 +6,8 @@
 
 The joint model has one label for part of speech, the treebank's tag and all features together; the chains have one
 each, and read the same. A second joint model reads clusters of words too, which `word_clusters.py` makes of the
-training text alone. `--turkish` takes the treebank of `dcrfdsl demo` (extra `demo`), and tests on every fifth sentence.
+training text alone, and a third also a lexicon of words with their tags, if there is one. `--turkish` takes the
+treebank of `dcrfdsl demo` (extra `demo`), and tests on every fifth sentence.
 A finished training is a line of a `.jsonl` file beside the result, so a run that was stopped goes on where it was.
 """
 
@@ -34,7 +35,9 @@ from dcrfdsl.foundation import memory_in_use
 
 HERE = Path(__file__).parent
 LAYERS = ("upos", "xpos", "feats")
-JOINT = {"joint": "tagger.dcrf", "joint, clusters": "clustered.dcrf"}
+JOINT = {"joint": "tagger.dcrf", "joint, clusters": "clustered.dcrf", "joint, lexicon": "lexical.dcrf"}
+LEXICAL = "joint, lexicon"
+MODELS = (*JOINT, *LAYERS)
 TEMPLATES = ("token.dcrf", *JOINT.values(), "apart.dcrf")
 QUICK_SENTENCES, QUICK_EPOCHS = 300, 2
 LEAST = 3  # words that are rarer have no cluster
@@ -53,7 +56,9 @@ class Job(NamedTuple):
 class Treebank:
     """The two parts of a treebank, the folder of templates with their clusters, and trainings on them."""
 
-    def __init__(self, train: Path, dev: Path, folder: Path, *, quick: bool, threads: int | None):
+    def __init__(
+        self, train: Path, dev: Path, folder: Path, *, quick: bool, threads: int | None, lexicon: Path | None = None
+    ):
         self.train, self.dev, self.folder, self.quick, self.threads = train, dev, folder, quick, threads
         folder.mkdir(parents=True, exist_ok=True)
         for name in TEMPLATES:
@@ -61,6 +66,8 @@ class Treebank:
         paths = word_clusters(list(sentences_of_files([train])), least=LEAST)
         clusters = "".join(f"{word}\t{path}\n" for word, path in paths.items())
         (folder / "clusters.txt").write_text(clusters, encoding="utf-8")
+        if lexicon is not None:
+            (folder / "lexicon.txt").write_text(listed(lexicon.read_text(encoding="utf-8")), encoding="utf-8")
 
     def template(self, job: Job) -> Path:
         """The template of a job. The chain of a layer reads its column."""
@@ -102,6 +109,16 @@ class Treebank:
             "tokens_per_second": dev.num_tokens / seconds, "tokens": dev.num_tokens, "unknown": unknown,
             "right": _right(_texts(dev, "tag"), prediction.texts("tag"), job),
         }  # fmt: skip
+
+
+def listed(text: str) -> str:
+    """Lines of a word, a TAB and its tags as one text: `plan<TAB>NN|VB`.
+
+    text: lines of a word and its tags, split by spaces; of a word that comes twice the first line counts.
+    """
+    rows = [line.split() for line in text.split("\n")]
+    table = {row[0]: "|".join(row[1:]) for row in reversed(rows) if len(row) > 1}
+    return "".join(f"{word}\t{tags}\n" for word, tags in table.items())
 
 
 def turkish_parts(folder: Path) -> tuple[Path, Path]:
@@ -146,13 +163,20 @@ def shares(right: Mapping[str, Sequence[bool]], unknown: Sequence[bool]) -> dict
 
 
 def reproduce(
-    treebank: Treebank, log: Log[Job], out: Path, talk: bool = True, published: Mapping[str, Any] = PUBLISHED
+    treebank: Treebank,
+    log: Log[Job],
+    out: Path,
+    models: Sequence[str],
+    talk: bool = True,
+    published: Mapping[str, Any] = PUBLISHED,
 ) -> dict[str, Any]:
-    """Trains what `log` does not have yet, and writes everything to `out`. Ctrl-C keeps what has finished."""
+    """Trains those of `models` that `log` does not have yet, and writes everything to `out`. Ctrl-C keeps what has
+    finished.
+    """
     records: dict[str, dict[str, Any]] = {}
     complete = True
     try:
-        for name in (*JOINT, *LAYERS):
+        for name in models:
             records[name] = log.record(treebank, Job(name), _line if talk else None)
     except KeyboardInterrupt:
         complete = False
@@ -201,18 +225,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--train", type=Path, metavar="FILE.conllu")
     parser.add_argument("--dev", type=Path, metavar="FILE.conllu")
     parser.add_argument("--turkish", action="store_true", help="the treebank of `dcrfdsl demo`, in place of files")
+    parser.add_argument("--lexicon", type=Path, metavar="FILE", help="lines of a word and its tags, split by spaces")
+    parser.add_argument("--model", action="append", choices=MODELS, help="default: all that the files allow")
     quick = f"{QUICK_SENTENCES} sentences of each part, {QUICK_EPOCHS} passes"
     add_options(parser, quick=quick, beside="its log .jsonl and a folder of models")
     given = parser.parse_args(arguments)
     named = [path for path in (given.train, given.dev) if path is not None]
     if len(named) != (0 if given.turkish else 2):
         parser.error("expected --train and --dev, or --turkish")
+    if given.lexicon is None and LEXICAL in (given.model or ()):
+        parser.error(f"`--model {LEXICAL!r}` needs --lexicon")
+    models = given.model or [name for name in MODELS if given.lexicon is not None or name != LEXICAL]
     with refusals():
         folder = given.out.with_suffix("")
         train, dev = turkish_parts(folder) if given.turkish else (given.train, given.dev)
-        treebank = Treebank(train, dev, folder, quick=given.quick, threads=given.threads)
+        treebank = Treebank(train, dev, folder, quick=given.quick, threads=given.threads, lexicon=given.lexicon)
         published = {} if given.turkish else PUBLISHED
-        result = reproduce(treebank, Log(given.out.with_suffix(".jsonl"), Job), given.out, published=published)
+        log = Log(given.out.with_suffix(".jsonl"), Job)
+        result = reproduce(treebank, log, given.out, models, published=published)
         show(result)
     return exit_status(result)
 
