@@ -63,9 +63,9 @@ TASKS: Mapping[str, Task] = {
         0.94,
     ),
     "phrases": Task({"segments": "phrases.dcrf"}, 0.94),
-    "names": Task({"chain": "names.dcrf"}, 0.8),
+    "names": Task({"names": "names.dcrf", "around": "around.dcrf"}, 0.8),
 }
-FREE = ("alone", "segments", "chain")  # models that do without a second tagger
+FREE = ("alone", "segments", "names", "around")  # models that do without a second tagger
 CHAINS = (
     "alone",
     "tagged",

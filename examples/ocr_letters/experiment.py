@@ -75,7 +75,6 @@ class Words(NamedTuple):
             [pixels[off[n] : off[n + 1]] for n in chosen], [letters[off[n] : off[n + 1]] for n in chosen], fold[chosen]
         )
 
-
     def spellings(self) -> NDArray[np.int64]:
         """The fold of the spelling of each word, [words]: those of the alphabetic list go to the folds in turn."""
         texts = ["".join(letters) for letters in self.letters]
@@ -90,9 +89,7 @@ def patches(images: NDArray[np.uint8]) -> list[str]:
     """
     grid = images.reshape(-1, ROWS, COLUMNS).astype(np.int64)
     code = 8 * grid[:, :-1, :-1] + 4 * grid[:, :-1, 1:] + 2 * grid[:, 1:, :-1] + grid[:, 1:, 1:]
-    return [
-        " ".join(f"{row}.{column}.{own[row, column]}" for row, column in np.argwhere(own).tolist()) for own in code
-    ]
+    return [" ".join(f"{row}.{column}.{own[row, column]}" for row, column in np.argwhere(own).tolist()) for own in code]
 
 
 class Job(NamedTuple):

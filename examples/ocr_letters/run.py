@@ -68,7 +68,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     folds = min(options.folds, QUICK_FOLDS if options.quick else FOLDS)
     jobs = jobs_of(options.protocol or [*PROTOCOLS], options.method or [*NAMES], folds)
     if folds and not jobs:
-        parser.error("`--protocol nine` and `new` have no kernels: they compare all pairs of letters, too many in nine folds")
+        parser.error("only `--protocol one` has kernels: they compare all pairs of letters, too many in nine folds")
     with refusals(KeyError):
         words = Words.of(options.data, QUICK_WORDS if options.quick else None)
         result = reproduce(

@@ -56,9 +56,45 @@ def test_every_stage_is_a_row_of_the_tables() -> None:
     assert set(experiment.PROTOCOLS) == set(tables.PUBLISHED)
 
 
-def test_the_templates_read_the_same_data() -> None:
-    first, second = (load_template(FOLDER / name).require() for name in sorted(set(experiment.TEMPLATES.values())))
-    assert first.data == second.data
+def test_the_templates_read_pixels_or_patches(file: Path) -> None:
+    lab = experiment.Experiment(experiment.Words.of(file))
+    for method in experiment.TEMPLATES:
+        corpus = lab.corpus(job("one", method), np.arange(3))
+        read = {"letter", "patches" if method.startswith("patches") else "pixels"}
+        data = load_template(FOLDER / experiment.TEMPLATES[method]).require().data
+        assert data is not None and {column.name for column in data.columns} == read
+        assert corpus.num_sentences == 3
+
+
+def test_patches_are_squares_of_four_pixels_without_the_empty_ones() -> None:
+    image = np.zeros((1, experiment.PIXELS), np.uint8)
+    image[0, 3 * experiment.COLUMNS + 5] = 1
+    assert experiment.patches(image) == ["2.4.1 2.5.2 3.4.4 3.5.8"]
+    random = np.random.default_rng(1)
+    images = (random.random((4, experiment.PIXELS)) < 0.4).astype(np.uint8)
+    for own, text in zip(
+        images.reshape(4, experiment.ROWS, experiment.COLUMNS), experiment.patches(images), strict=True
+    ):
+        squares = {
+            f"{r}.{c}.{int(''.join(map(str, own[r : r + 2, c : c + 2].ravel())), 2)}"
+            for r in range(experiment.ROWS - 1)
+            for c in range(experiment.COLUMNS - 1)
+            if own[r : r + 2, c : c + 2].any()
+        }
+        assert set(text.split()) == squares
+    assert experiment.patches(np.zeros((2, experiment.PIXELS), np.uint8)) == ["", ""]
+
+
+def test_new_spellings_are_never_trained_on(file: Path) -> None:
+    words = experiment.Words.of(file)
+    lab = experiment.Experiment(words)
+    tested = []
+    for fold in range(experiment.FOLDS):
+        parts = lab.parts(job("new", fold=fold))
+        train, test = ({"".join(words.letters[n]) for n in part} for part in parts)
+        assert not train & test and len(parts[0]) + len(parts[1]) == 30
+        tested += parts[1].tolist()
+    assert sorted(tested) == list(range(30))
 
 
 def test_a_kernel_is_for_one_fold_alone() -> None:
@@ -70,8 +106,9 @@ def test_a_kernel_is_for_one_fold_alone() -> None:
         if any(setting.key[0] == "kernel" for setting in stage.criterion.settings)
     }
     assert kernels == set(experiment.ONE_FOLD_ONLY)
-    assert {own.method for own in jobs if own.protocol == "nine"} == set(tables.NAMES) - kernels
-    assert len(jobs) == 2 * (2 * len(tables.NAMES) - len(kernels))
+    for protocol in ("nine", "new"):
+        assert {own.method for own in jobs if own.protocol == protocol} == set(tables.NAMES) - kernels
+    assert len(jobs) == 2 * (3 * len(tables.NAMES) - 2 * len(kernels))
 
 
 def test_a_kernel_of_nine_folds_is_refused_before_anything_runs(

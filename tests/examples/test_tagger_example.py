@@ -45,7 +45,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     return folder / "train.conllu", folder / "dev.conllu"
 
 
-@pytest.mark.parametrize("name", ["token.dcrf", "tagger.dcrf", "clustered.dcrf", "apart.dcrf"])
+@pytest.mark.parametrize("name", ["token.dcrf", "tagger.dcrf", "clustered.dcrf", "lexical.dcrf", "apart.dcrf"])
 def test_the_templates_are_in_the_canonical_layout(name: str) -> None:
     assert dcrfdsl_command(["fmt", "--check", "--quiet", str(FOLDER / name)]) == 0
 
@@ -95,6 +95,28 @@ def test_the_turkish_treebank_is_cut_at_every_fifth_sentence(
         with pytest.raises(SystemExit):
             run.main([*wrong, "--out", str(tmp_path / "a.json")])
     assert "or --turkish" in capsys.readouterr().err
+
+
+def test_a_lexicon_is_written_as_words_and_their_tags() -> None:
+    assert sorted(run.listed("plan NN VB\nred JJ\nplan X\nalone\n").splitlines()) == ["plan\tNN|VB", "red\tJJ"]
+
+
+def test_the_model_with_a_lexicon_needs_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        run.main(["--train", "a", "--dev", "b", "--model", "joint, lexicon", "--out", str(tmp_path / "a.json")])
+    assert "needs --lexicon" in capsys.readouterr().err
+
+
+@pytest.mark.long
+def test_a_quick_run_with_a_lexicon(files: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(word_clusters, "COARSE", 5)
+    (tmp_path / "lexicon").write_text("".join(f"{word} {tag}\n" for (_, tag, _), own in WORDS.items() for word in own))
+    out, (train, dev) = tmp_path / "quick.json", map(str, files)
+    given = ["--train", train, "--dev", dev, "--lexicon", str(tmp_path / "lexicon"), "--model", "joint, lexicon"]
+    assert run.main([*given, "--out", str(out), "--quick", "--threads", "1"]) == 0
+    result = json.loads(out.read_text(encoding="utf-8"))
+    assert set(result["rows"]) == {"joint, lexicon"}
+    assert result["rows"]["joint, lexicon"]["every"]["all"] > 95.0
 
 
 @pytest.mark.long
