@@ -58,6 +58,20 @@ def with_ends(sentences: Sequence[Rows]) -> list[Rows]:
     return found
 
 
+def legal(sentences: Sequence[Rows]) -> list[Rows]:
+    """Rows whose last column is in IOB2; an I-X that continues nothing reads as B-X, which conlleval counts alike."""
+    found = []
+    for rows in sentences:
+        before = ["O", *(row[-1] for row in rows)]
+        found.append(
+            [
+                [*row[:-1], "B" + row[-1][1:] if row[-1].startswith("I-") and last[1:] != row[-1][1:] else row[-1]]
+                for row, last in zip(rows, before, strict=False)
+            ]
+        )
+    return found
+
+
 def with_neighbours(sentences: Sequence[Rows]) -> list[Rows]:
     """Rows `word pos ner` as `word pos around ner`.
 

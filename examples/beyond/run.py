@@ -27,7 +27,7 @@ import numpy as np
 sys.path.append(str(Path(__file__).parents[1]))  # where `running` lies
 sys.path.append(str(Path(__file__).parents[1] / "tagger"))  # where `word_clusters` lies
 
-from columns import Rows, listed, sentences_of, text_of, with_ends, with_neighbours, with_tags
+from columns import Rows, legal, listed, sentences_of, text_of, with_ends, with_neighbours, with_tags
 from running import Log, add_options, empty_table, exit_status, fingerprint, parser_of, refusals, say, timed, write
 from word_clusters import word_clusters
 
@@ -70,7 +70,8 @@ CHAINS = (
     "alone",
     "tagged",
     "ends",
-    "chain",
+    "names",
+    "around",
     VOTES,
 )  # models that `fscore` can decode, whose cliques join neighbours only
 
@@ -103,7 +104,7 @@ class Files:
         tagger = self._second_tagger(options) if options.tagged is not None else None
         for name, part in (("train", train), ("test", test)):
             if self.task == "names":
-                text = text_of(with_neighbours(part), "\t")
+                text = text_of(with_neighbours(legal(part)), "\t")
             else:
                 text = text_of(with_ends(with_tags(part, tagger, self.threads)))
             self._write(f"{name}.txt", text)

@@ -75,6 +75,13 @@ def test_ends_are_marked() -> None:
     assert found == ["S-NP", "B-NP", "I-NP", "E-NP", "O", "S-VP", "O", "B-PP", "E-PP"]
 
 
+def test_a_segment_begins_with_its_beginning() -> None:
+    labels = ["I-LOC", "I-LOC", "O", "I-PER", "B-LOC", "I-PER", "I-PER"]
+    found = [row[-1] for row in columns.legal([[["w", label] for label in labels]])[0]]
+    assert found == ["B-LOC", "I-LOC", "O", "B-PER", "B-LOC", "B-PER", "I-PER"]
+    assert peers.spans_of(found) == peers.spans_of(labels)
+
+
 def test_neighbours_of_the_same_word_are_gathered_within_a_span(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(columns, "SPAN", 1)
     texts = ("In Oslo now", "Oslo is", "far", "of Oslo")

@@ -49,8 +49,10 @@ def test_the_templates_check_clean_and_are_in_the_canonical_layout(
 def test_every_stage_is_a_row_of_the_tables() -> None:
     names = dict.fromkeys(experiment.TEMPLATES.values())
     specs = {name: load_template(FOLDER / name).require() for name in names}
-    stages = [(stage.label, name) for name, spec in specs.items() for stage in spec.stages]
-    assert stages == list(experiment.TEMPLATES.items()) and list(experiment.TEMPLATES) == list(tables.NAMES)
+    stages = {name: [stage.label for stage in spec.stages] for name, spec in specs.items()}
+    assert {label for labels in stages.values() for label in labels} == set(experiment.TEMPLATES)
+    assert all(method in stages[name] for method, name in experiment.TEMPLATES.items())
+    assert list(experiment.TEMPLATES) == list(tables.NAMES)
     assert set(experiment.SETTINGS) == set(names)
     assert all(set(own) == set(experiment.PROTOCOLS) for own in experiment.SETTINGS.values())
     assert set(experiment.PROTOCOLS) == set(tables.PUBLISHED)
