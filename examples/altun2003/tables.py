@@ -1,23 +1,21 @@
-"""Table 1 of Altun and Hofmann (2003): accuracies over folds, beside the paper's, and tests against the CRF.
+"""Table 1 of Altun and Hofmann (2003): accuracies over draws, beside the paper's, and tests against the CRF.
 
-Works on the records that `run` makes. Deviations are of the accuracy of a fold, with one degree of freedom less than
-folds; folds share training sentences, so they understate how far another draw of sentences would lead. Not here:
-training.
+Works on the records that `run` makes. The accuracy of a draw is the mean over its folds. Intervals are of Student's t
+over draws, which share few sentences: 300 of some thousands each. Not here: training.
 """
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from rich.table import Table
-from running import chance, empty_table
-from scipy import stats
+from running import average, chance, empty_table, interval, mean_of
 
 Record = Mapping[str, Any]
 Row = dict[str, Any]
+T = TypeVar("T")
 
 # Accuracy in percent. The HMM with overlapping features stands in brackets in the paper.
 PAPER: Mapping[str, Mapping[str, float]] = {
@@ -43,32 +41,25 @@ NAMES = {
 AGAINST = "crf"  # what every row is tested against
 
 
-def deviation(values: Sequence[float]) -> float | None:
-    """Standard deviation of a sample; None of a single value."""
-    if len(values) < 2:
-        return None
-    mean = math.fsum(values) / len(values)
-    return math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1))
-
-
-def paired_p(first: Mapping[int, int], second: Mapping[int, int]) -> float | None:
+def paired_p(first: Mapping[T, int], second: Mapping[T, int]) -> float | None:
     """p of Student's paired t-test on the number of wrong labels a sentence; None where no difference varies.
 
     first, second: by sentence, the same sentences.
     """
     if first.keys() != second.keys():
         raise ValueError("the tests are of different sentences")
-    differences = [first[sentence] - second[sentence] for sentence in first]
-    spread = deviation(differences)
-    if not spread:
-        return None
-    mean = math.fsum(differences) / len(differences)
-    return float(2 * stats.t.sf(abs(mean) / (spread / math.sqrt(len(differences))), len(differences) - 1))
+    return mean_of([first[sentence] - second[sentence] for sentence in first]).p
 
 
-def _wrong(records: Sequence[Record]) -> dict[int, int]:
-    """Wrong labels of each sentence over all folds."""
-    return {s: wrong for own in records for s, wrong in zip(own["sentences"], own["wrong"], strict=True)}
+def _wrong(records: Sequence[Record]) -> dict[tuple[int, int], int]:
+    """Wrong labels of each sentence, by draw and number, over all folds."""
+    return {(own["seed"], s): wrong for own in records for s, wrong in zip(own["sentences"], own["wrong"], strict=True)}
+
+
+def _draws(records: Sequence[Record]) -> dict[int, float]:
+    """By seed the mean accuracy of its folds, in percent."""
+    seeds = sorted({own["seed"] for own in records})
+    return {seed: 100 * average([own["accuracy"] for own in records if own["seed"] == seed]) for seed in seeds}
 
 
 def _median(values: Sequence[float]) -> float:
@@ -77,26 +68,28 @@ def _median(values: Sequence[float]) -> float:
 
 
 def rows_of(task: str, records: Sequence[Record]) -> list[Row]:
-    """A row a method, in the order of `NAMES`; accuracies in percent: mean over folds, and deviation.
+    """A row a method, in the order of `NAMES`; accuracies in percent. more: than the CRF, over draws; p_sentences: of
+    wrong labels a sentence.
 
-    records: of tests, one a method and fold.
+    records: of tests, one a method, draw and fold.
     """
     by_method = {name: [own for own in records if own["method"] == name] for name in NAMES}
     rows = []
     for name, own in by_method.items():
         if not own:
             continue
-        scores = [100 * record["accuracy"] for record in own]
-        other = by_method[AGAINST]
-        same = len(other) == len(own) and name != AGAINST
+        draws, plain = _draws(own), _draws(by_method[AGAINST])
+        compared = name != AGAINST and len(own) == len(by_method[AGAINST]) and draws.keys() == plain.keys()
+        more = mean_of([draws[seed] - plain[seed] for seed in draws]) if compared else None
         rows.append(
             {
                 "method": name,
-                "folds": len(own),
-                "accuracy": math.fsum(scores) / len(scores),
-                "deviation": deviation(scores),
-                "train_accuracy": 100 * math.fsum(record["train_accuracy"] for record in own) / len(own),
-                "p": paired_p(_wrong(own), _wrong(other)) if same else None,
+                "trainings": len(own),
+                "draws": draws,
+                "accuracy": mean_of(list(draws.values()))._asdict(),
+                "more": None if more is None else more._asdict(),
+                "p_sentences": paired_p(_wrong(own), _wrong(by_method[AGAINST])) if compared else None,
+                "train_accuracy": 100 * average([record["train_accuracy"] for record in own]),
                 "nonzero": _median([record["nonzero"] for record in own]),
                 "weights": _median([record["weights"] for record in own]),
                 "cpu_seconds": _median([record["cpu_seconds"] for record in own]),
@@ -110,27 +103,68 @@ def rows_of(task: str, records: Sequence[Record]) -> list[Row]:
 def accuracy_table(rows: Sequence[Row]) -> Table:
     """Accuracies beside the paper's."""
     table = empty_table(
-        "method", "accuracy", "±", "p: CRF", "training", "weights ≠ 0", "of", "CPU (s)", "converged", "paper"
+        "method", "accuracy", "paper", "more than CRF", "p: draws", "p: sentences", "training", "weights ≠ 0", "of",
+        "CPU (s)", "converged",
     )  # fmt: skip
     for row in rows:
+        more = row["more"]
         table.add_row(
             NAMES[row["method"]],
-            f"{row['accuracy']:.2f}",
-            "" if row["deviation"] is None else f"{row['deviation']:.2f}",
-            chance(row["p"]),
+            interval(row["accuracy"]),
+            "" if row["paper"] is None else f"{row['paper']:.2f}",
+            "" if more is None else interval(more, "+"),
+            "" if more is None else chance(more["p"]),
+            chance(row["p_sentences"]),
             f"{row['train_accuracy']:.2f}",
             f"{row['nonzero']:,.0f}",
             f"{row['weights']:,.0f}",
             f"{row['cpu_seconds']:.1f}",
-            f"{row['converged']} of {row['folds']}",
-            "" if row["paper"] is None else f"{row['paper']:.2f}",
+            f"{row['converged']} of {row['trainings']}",
+        )
+    return table
+
+
+def boosting_rows(records: Sequence[Record], method: str) -> list[Row]:
+    """A row for each number of rounds that all trainings of a method have: means over trainings; right: trainings whose
+    training labels are all right.
+    """
+    own = [record["curve"] for record in records if record["method"] == method]
+    rounds = sorted(set.intersection(*({point[0] for point in curve} for curve in own)) if own else ())
+    rows = []
+    for number in rounds:
+        points = [point for curve in own for point in curve if point[0] == number]
+        rows.append(
+            {
+                "method": method,
+                "rounds": number,
+                "accuracy": 100 * average([accuracy for _, _, _, accuracy in points]),
+                "log10_risk": average([risk for _, risk, _, _ in points]),
+                "wrong": average([wrong for _, _, wrong, _ in points]),
+                "right": sum(wrong == 0 for _, _, wrong, _ in points),
+                "trainings": len(points),
+            }
+        )
+    return rows
+
+
+def boosting_table(rows: Sequence[Row]) -> Table:
+    """Accuracy and risk by rounds."""
+    table = empty_table("method", "rounds", "accuracy", "log₁₀ risk", "wrong training labels", "all right in")
+    for row in rows:
+        table.add_row(
+            NAMES[row["method"]],
+            f"{row['rounds']:,}",
+            f"{row['accuracy']:.2f}",
+            f"{row['log10_risk']:.1f}",
+            f"{row['wrong']:.1f}",
+            f"{row['right']} of {row['trainings']}",
         )
     return table
 
 
 def choice_table(records: Sequence[Record]) -> Table:
-    """How many folds chose which settings."""
-    table = empty_table("method", "settings: folds that chose them")
+    """How many trainings chose which settings."""
+    table = empty_table("method", "settings: trainings that chose them")
     table.columns[1].justify = "left"
     for name in NAMES:
         chosen = Counter(

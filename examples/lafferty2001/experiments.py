@@ -15,9 +15,10 @@ from numpy.typing import NDArray
 from running import sentences_of
 from sources import MixedOrder, best_path, noisy_words
 
-from dcrfdsl import corpus_from_rows, fit, load_template, read_corpus
+from dcrfdsl import corpus_from_rows, fit, load_template, load_text, read_corpus
 from dcrfdsl.data import Corpus
 from dcrfdsl.metrics import unseen_values
+from dcrfdsl.model.trained_model import TrainedModel
 from dcrfdsl.semantics.resolve.resolution import Resolved
 
 HERE = Path(__file__).parent
@@ -36,10 +37,22 @@ CRF, MEMM, HMM = RowSpec("crf", "joint"), RowSpec("memm", "local"), RowSpec("hmm
 
 def trained(resolved: Resolved, train: Corpus, test: Corpus, row: RowSpec, threads: int | None) -> Record:
     """Scores, objective, iterations and processor time of one training."""
+    return model_and_record(resolved, train, test, row, threads)[1]
+
+
+def model_and_record(
+    resolved: Resolved,
+    train: Corpus,
+    test: Corpus,
+    row: RowSpec,
+    threads: int | None,
+    start: TrainedModel | None = None,
+) -> tuple[TrainedModel, Record]:
+    """start: a model with whose weights the training begins."""
     cpu = time.process_time()
-    model = fit(resolved, train, stage=row.stage, threads=threads)
+    model = fit(resolved, train, stage=row.stage, start=start, threads=threads)
     cpu = time.process_time() - cpu
-    return {
+    return model, {
         "scores": model.evaluate(test, threads=threads, decode=row.decode),
         "objective": model.record.objective,
         "iterations": model.record.iterations,
@@ -143,10 +156,14 @@ def mixed_order(plan: MixedPlan, seed: int, threads: int | None) -> Iterator[Rec
 
 
 class PosPlan(NamedTuple):
-    """splits: how often the sentences are split into halves.   sentences: how many are taken; None: all."""
+    """splits: how often the sentences are split into halves.   sentences: how many are taken; None: all.
+
+    alone: of `SPELLINGS`, which are tried alone.
+    """
 
     splits: int
     sentences: int | None = None
+    alone: tuple[str, ...] = ()
 
 
 POS = {
@@ -157,6 +174,21 @@ POS = {
     "memm+": ("pos_spelling", MEMM),
     "crf+": ("pos_spelling", CRF),
 }
+
+
+# The paper's list, one by one; all of it is in `pos_spelling.dcrf`.
+SPELLINGS = {
+    "begins with a digit": "word matches /[0-9].*/",
+    "begins with a capital": r"word matches /\p{Lu}.*/",
+    "has a hyphen": "word has /-/",
+    **{f"-{end}": f"word matches /.*{end}/" for end in ("ing", "ogy", "ed", "s", "ly", "ion", "tion", "ity", "ies")},
+}
+
+
+def with_spelling(feature: str) -> Resolved:
+    """`pos.dcrf` with one of `SPELLINGS`."""
+    text = f'dcrf 1\nuse "pos.dcrf"\nclique pos as spellings: {SPELLINGS[feature]}\n'
+    return load_text(text, feature, directory=HERE)
 
 
 def pos_corpus(file: Path, plan: PosPlan) -> Corpus:
@@ -179,13 +211,21 @@ def pos_tagging(corpus: Corpus, plan: PosPlan, seed: int, threads: int | None) -
             "unknown": share(unknown),
             "models": {},
         }
+        models = {}
         for name, (template, row) in POS.items():
-            found = trained(templates[template], train, test, row, threads)
-            scores = found.pop("scores")
-            found["error"] = error(scores["accuracy(pos)"])
-            found["unknown"] = error(scores["oov_accuracy(pos, word)"])
-            record["models"][name] = found
+            models[name], found = model_and_record(templates[template], train, test, row, threads)
+            record["models"][name] = _errors(found)
+        # Convex, so that the start changes nothing but the time.
+        record["alone"] = {
+            feature: _errors(model_and_record(with_spelling(feature), train, test, CRF, threads, models["crf"])[1])
+            for feature in plan.alone
+        }
         yield record
+
+
+def _errors(found: Record) -> Record:
+    scores = found.pop("scores")
+    return found | {"error": error(scores["accuracy(pos)"]), "unknown": error(scores["oov_accuracy(pos, word)"])}
 
 
 def _texts(corpus: Corpus, name: str) -> list[str]:

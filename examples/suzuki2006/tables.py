@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from rich.table import Table
-from running import chance, empty_table
+from running import average, chance, empty_table, interval, mean_of
 from scipy import stats
 
 Record = Mapping[str, Any]
@@ -55,6 +55,7 @@ NAMES = {
     "mce_f_map": "MCE-F, from MAP",
 }
 AGAINST = ("ml", "map")  # what every row is tested against
+COMPARED = ("map", "mce_f_map", "mce_f")  # over cuts: the first with the others
 
 
 def mcnemar_p(first: Iterable[int], second: Iterable[int]) -> float | None:
@@ -140,6 +141,44 @@ def dev_table(records: Sequence[Record]) -> Table:
             str(own["iterations"]),
             f"{own['cpu_seconds']:.0f}",
         )
+    return table
+
+
+MEASURES = {
+    "dev_f1": ("scores", "f1"),
+    "f1": ("test_scores", "f1"),
+    "sentence": ("test_scores", "sentence"),
+}  # of a cut: which scores
+
+
+def cut_rows(cuts: Sequence[Mapping[str, Record]]) -> list[Row]:
+    """A row a method of `COMPARED`: means over cuts in percent, and how much more than MAP.
+
+    dev_f1 is of the sentences that choose C, f1 and sentence are of the test set.
+    """
+    rows = []
+    for name in (name for name in COMPARED if cuts and name in cuts[0]):
+        row: Row = {"method": name, "n": [cut[name]["n"] for cut in cuts], "more": {}}
+        for measure, (scores, key) in MEASURES.items():
+            own, plain = ([100 * cut[one][scores][key] for cut in cuts] for one in (name, COMPARED[0]))
+            row[measure] = mean_of(own)._asdict()
+            if name != COMPARED[0]:
+                row["more"][measure] = mean_of([a - b for a, b in zip(own, plain, strict=True)])._asdict()
+        row["train_f1"] = average([100 * cut[name]["train_scores"]["f1"] for cut in cuts])
+        rows.append(row)
+    return rows
+
+
+def cut_table(rows: Sequence[Row]) -> Table:
+    """± is the interval over cuts, p of a paired t-test."""
+    headings = ("held-out F1", "more", "p", "test F1", "more", "p", "sentence", "more", "p", "train F1")
+    table = empty_table("method", "n", *headings)
+    for row in rows:
+        cells = []
+        for measure in MEASURES:
+            more = row["more"].get(measure)
+            cells += [interval(row[measure]), *(("", "") if more is None else (interval(more, "+"), chance(more["p"])))]
+        table.add_row(NAMES[row["method"]], ", ".join(map(str, row["n"])), *cells, f"{row['train_f1']:.2f}")
     return table
 
 

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from helpers import ROOT, example_modules
 from sampling import some
+from scipy import stats
 
 from dcrfdsl import fit, load_template
 from dcrfdsl.cli import run as dcrfdsl_command
@@ -51,8 +52,8 @@ def lab_of(task: str, corpus: Path, sentences: int = 30, **settings: Any) -> Any
     return experiment.Experiment.of(task, path, sentences, **{"folds": 3, "threads": 1, **settings})
 
 
-def job(method: str, *settings: tuple[str, str], fold: int = 0, part: str = "test") -> Any:
-    return experiment.Job("pos", method, fold, settings, part)
+def job(method: str, *settings: tuple[str, str], fold: int = 0, part: str = "test", seed: int = 0) -> Any:
+    return experiment.Job("pos", method, seed, fold, settings, part)
 
 
 # templates --------------------------------------------------------------------------------------------------------
@@ -173,23 +174,69 @@ def test_the_first_settings_that_score_best_are_chosen() -> None:
 # arithmetic -------------------------------------------------------------------------------------------------------
 
 
-def record(method: str, fold: int, wrong: list[int], accuracy: float) -> dict[str, Any]:
+def record(method: str, seed: int, fold: int, wrong: list[int], accuracy: float) -> dict[str, Any]:
     return {
-        **job(method, fold=fold)._asdict(), "accuracy": accuracy, "train_accuracy": 1.0, "wrong": wrong,
+        **job(method, fold=fold, seed=seed)._asdict(), "accuracy": accuracy, "train_accuracy": 1.0, "wrong": wrong,
         "sentences": [fold + 2 * n for n in range(len(wrong))], "nonzero": 10 * fold, "weights": 100,
         "cpu_seconds": 2.0 * fold, "converged": fold == 0,
     }  # fmt: skip
 
 
-def test_rows_have_means_deviations_and_tests() -> None:
-    records = [record("svm", 0, [1, 0], 0.9), record("svm", 1, [2, 0], 0.7), record("crf", 0, [2, 1], 0.6),
-               record("crf", 1, [3, 4], 0.8)]  # fmt: skip
+def test_rows_have_means_over_draws_intervals_and_tests() -> None:
+    scores = {"svm": [(0.9, 0.7), (0.6, 0.8), (0.7, 0.9)], "crf": [(0.8, 0.6), (0.5, 0.7), (0.6, 0.5)]}
+    wrong = {"svm": [1, 0], "crf": [2, 3]}
+    records = [
+        record(method, seed, fold, [own + seed for own in wrong[method]], accuracy)
+        for method, draws in scores.items()
+        for seed, folds in enumerate(draws)
+        for fold, accuracy in enumerate(folds)
+    ]
     plain, own = tables.rows_of("ner", records)
-    assert (plain["method"], plain["p"], own["method"]) == ("crf", None, "svm")
-    assert own["accuracy"] == pytest.approx(80) and own["deviation"] == pytest.approx(math.sqrt(200))
-    assert (own["nonzero"], own["cpu_seconds"], own["converged"], own["paper"]) == (5, 1.0, 1, 94.92)
-    # differences −1, −1, −1, −4: mean −1.75, deviation 1.5, t = −7/3 with 3 degrees of freedom
-    assert own["p"] == pytest.approx(0.1019, abs=1e-4)
+    assert (plain["method"], plain["more"], plain["p_sentences"], own["method"]) == ("crf", None, None, "svm")
+    means, others = np.array([80.0, 70.0, 80.0]), np.array([70.0, 60.0, 55.0])
+    for found, values in ((own["accuracy"], means), (own["more"], means - others)):
+        expected = stats.ttest_1samp(values, 0)
+        assert found["mean"] == pytest.approx(values.mean()) and found["p"] == pytest.approx(expected.pvalue)
+        assert found["mean"] + found["half"] == pytest.approx(expected.confidence_interval(0.95).high)
+    assert (own["nonzero"], own["cpu_seconds"], own["converged"], own["paper"]) == (5, 1.0, 3, 94.92)
+    # each of the 12 sentences has one or three wrong labels less
+    assert own["p_sentences"] == pytest.approx(stats.ttest_1samp([-1, -3] * 6, 0).pvalue)
+
+
+def test_one_draw_has_no_interval() -> None:
+    (row,) = tables.rows_of("ner", [record("crf", 0, fold, [1], 0.5) for fold in range(2)])
+    assert row["accuracy"] == {"mean": 50.0, "half": None, "p": None}
+
+
+def test_boosting_is_scored_by_its_weights_of_that_round_and_its_risk_is_that_of_the_paper(corpus: Path) -> None:
+    """Σ over wrong labellings of exp(F(y) − F(y*)) is 1 / p(y*) − 1 of each sentence."""
+    lab = lab_of("pos", corpus)
+    own = job("boost", ("rounds", "150"))
+    found, (train, scored) = lab.run(own), lab.parts(own)
+    model = fit(lab.template(own), train, stage="boost", threads=1)
+    rounds = [point[0] for point in found["curve"]]
+    assert rounds == [100, len(model.record.path)]
+    for number, log10_risk, wrong, accuracy in found["curve"]:
+        then = model.at_round(number)
+        risk = 0.0
+        for n in range(train.num_sentences):
+            sentence = train.slice(n, n + 1)
+            risk += math.expm1(-then.scores.log_likelihood(sentence, threads=1))
+        assert log10_risk == pytest.approx(math.log10(risk), abs=1e-6)
+        gold = scored.text_column("pos")
+        texts = then.predict(scored, threads=1).texts("pos")
+        assert accuracy == pytest.approx(np.mean([text == gold.text(n) for n, text in enumerate(texts)]))
+        if found["proved"] is not None and number >= found["proved"]:
+            assert wrong == 0
+
+
+def test_rounds_are_those_that_all_trainings_have() -> None:
+    curves = ([[100, 2.0, 3, 0.5], [150, 1.0, 0, 0.6]], [[100, 4.0, 0, 0.7], [200, 0.0, 0, 0.9]])
+    rows = tables.boosting_rows([{"method": "boost", "curve": curve} for curve in curves], "boost")
+    assert [(row["rounds"], row["log10_risk"], row["wrong"], row["right"], row["trainings"]) for row in rows] == [
+        (100, 3.0, 1.5, 1, 2)
+    ]
+    assert rows[0]["accuracy"] == pytest.approx(60)
 
 
 def test_a_test_needs_the_same_sentences_and_some_difference() -> None:
@@ -206,17 +253,18 @@ def test_a_test_needs_the_same_sentences_and_some_difference() -> None:
 def test_a_run_fills_the_table_and_is_not_repeated(
     corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    out, plan = tmp_path / "result.json", run.Plan(30, 3, FEW)
-    labs = [lab_of(task, corpus) for task in TASKS]
+    out, plan = tmp_path / "result.json", run.Plan(30, 3, FEW, 2)
+    labs = {task: [lab_of(task, corpus, seed=seed) for seed in (0, 1)] for task in TASKS}
     result = run.reproduce(labs, plan, run.Log(out.with_suffix(".jsonl"), experiment.Job), out, talk=False)
     assert json.loads(out.read_text()) == json.loads(json.dumps(result)) and result["complete"]
     for task in TASKS:
         own = result["tasks"][task]
         assert [row["method"] for row in own["rows"]] == ["crf", "perceptron"]
-        assert [(one["method"], one["fold"]) for one in own["trainings"]] == [(m, f) for m in FEW for f in range(3)]
+        trained = [(one["method"], one["seed"], one["fold"]) for one in own["trainings"]]
+        assert trained == [(method, seed, fold) for seed in (0, 1) for method in FEW for fold in range(3)]
     run.show(result)
     shown = capsys.readouterr().out
-    assert "94.55" in shown and "87.12" in shown and "epochs = 3: 3" in shown
+    assert "94.55" in shown and "87.12" in shown and "epochs = 3: 6" in shown and "2 draws of 30" in shown
 
     def never(*_: Any) -> None:
         raise AssertionError("everything was in the log")
@@ -237,13 +285,19 @@ def test_ctrl_c_keeps_what_has_finished(corpus: Path, tmp_path: Path, monkeypatc
     monkeypatch.setattr(experiment.Experiment, "run", stopped)
     out = tmp_path / "result.json"
     log = run.Log(out.with_suffix(".jsonl"), experiment.Job)
-    result = run.reproduce([lab_of("pos", corpus)], run.Plan(30, 3, FEW), log, out, talk=False)
+    result = run.reproduce({"pos": [lab_of("pos", corpus)]}, run.Plan(30, 3, FEW, 1), log, out, talk=False)
     assert not result["complete"]
     assert [row["method"] for row in result["tasks"]["pos"]["rows"]] == ["crf"]
 
 
 @pytest.mark.parametrize(
-    ("options", "said"), [([], "--ner, --pos or both"), (["--pos", "x", "--folds", "1"], "at least 2")]
+    ("options", "said"),
+    [
+        ([], "--ner, --pos or both"),
+        (["--pos", "x", "--folds", "1"], "at least 2"),
+        (["--pos", "x", "--folds", "0"], "at least 2"),
+        (["--pos", "x", "--seeds", "0"], "at least 1"),
+    ],
 )
 def test_options_that_leave_nothing_to_do_are_refused(
     options: list[str], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]

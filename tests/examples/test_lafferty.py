@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 from helpers import ROOT, example_modules
+from scipy import stats
 
 from dcrfdsl import corpus_from_rows, fit, load_template
 from dcrfdsl.cli import run as dcrfdsl_command
@@ -178,15 +179,41 @@ def test_sentences_are_split_in_halves(tagged: Path) -> None:
 
 
 def test_spelling_tells_the_tags_of_unknown_words(tagged: Path) -> None:
-    plan = experiments.PosPlan(1)
+    plan = experiments.PosPlan(1, alone=("-ity", "-ly"))
     (record,) = experiments.pos_tagging(experiments.pos_corpus(tagged, plan), plan, seed=0, threads=1)
     assert set(record["models"]) == set(tables.POS_NAMES) and record["unknown"] > 10.0
     for plain in ("memm", "crf"):
         assert record["models"][plain]["unknown"] > 20.0, "or there is nothing to be told"
         assert record["models"][f"{plain}+"]["unknown"] == 0.0
     rows = {row["model"]: row for row in tables.pos_rows([record])}
-    assert rows["crf+"]["change"]["unknown"] == pytest.approx(-100.0)
+    assert rows["crf+"]["change"]["unknown"]["mean"] == pytest.approx(-100.0)
     assert rows["crf"]["change"] == {"error": None, "unknown": None}
+    every, ity, ly = tables.spelling_rows([record])
+    assert (every["spelling"], ity["spelling"], ly["spelling"]) == ("all", "-ity", "-ly")
+    unknown = record["models"]["crf"]["unknown"]
+    assert every["unknown"]["mean"] == ity["unknown"]["mean"] == pytest.approx(unknown), "of two tags, one end tells"
+    assert record["alone"]["-ly"]["error"] == pytest.approx(record["models"]["crf"]["error"]), "no word has it"
+
+
+def test_spellings_are_those_of_the_template() -> None:
+    spec = load_template(FOLDER / "pos_spelling.dcrf").require()
+    single = [experiments.with_spelling(name).require() for name in experiments.SPELLINGS]
+    (group,) = spec.groups
+    assert len(group.features) == len(single) == 12
+    words = [clique for own in single for clique in own.cliques if clique.name == "spellings"]
+    assert [feature for clique in words for feature in clique.features] == list(group.features)
+
+
+def test_a_start_changes_the_time_alone(tagged: Path) -> None:
+    plan = experiments.PosPlan(1)
+    train, test = experiments.halves(experiments.pos_corpus(tagged, plan), np.random.default_rng(0))
+    resolved = experiments.with_spelling("-ing")
+    first, _ = experiments.model_and_record(load_template(FOLDER / "pos.dcrf"), train, test, experiments.CRF, 1)
+    own, other = (
+        experiments.model_and_record(resolved, train, test, experiments.CRF, 1, start)[1] for start in (None, first)
+    )
+    assert own["objective"] == pytest.approx(other["objective"], rel=1e-6)
+    assert own["scores"] == pytest.approx(other["scores"])
 
 
 # tables and plots -------------------------------------------------------------------------------------------------
@@ -205,9 +232,36 @@ def test_rows_of_mixed_order_are_means_over_sources() -> None:
     assert (one["below_memm"], one["gain"]) == (0, pytest.approx(-50.0))
 
 
+def test_tests_of_mixed_order_are_of_means_of_sources() -> None:
+    errors = {0: [(8.0, 10.0), (6.0, 7.0)], 1: [(5.0, 9.0), (5.0, 8.0)], 2: [(4.0, 4.0), (2.0, 3.0)]}
+    records = [{**mixed(0.5, crf, memm), "source": source} for source, pairs in errors.items() for crf, memm in pairs]
+    records += [{**mixed(0.0, 90.0, 0.0), "source": 0}]  # left out
+    memm, hmm = tables.mixed_tests(records)
+    gains = [1.5, 3.5, 0.5]
+    expected = stats.ttest_1samp(gains, 0)
+    assert (memm["other"], memm["sources"]) == ("memm", 3)
+    assert memm["less"]["mean"] == pytest.approx(np.mean(gains)) and memm["less"]["p"] == pytest.approx(expected.pvalue)
+    assert hmm["less"]["mean"] == pytest.approx(10 - (7 + 5 + 3) / 3)
+
+
 def test_spreads() -> None:
-    assert tables.spread([1.0, 2.0, 3.0]) == {"mean": 2.0, "deviation": 1.0, "low": 1.0, "high": 3.0}
-    assert tables.spread([4.0])["deviation"] is None
+    found, test = tables.spread([1.0, 2.0, 3.0]), stats.ttest_1samp([1.0, 2.0, 3.0], 0)
+    assert (found["mean"], found["low"], found["high"]) == (2.0, 1.0, 3.0)
+    assert found["mean"] + found["half"] == pytest.approx(test.confidence_interval(0.95).high)
+    assert found["p"] == pytest.approx(test.pvalue)
+    assert tables.spread([4.0])["half"] is None and tables.spread([4.0, 4.0])["p"] is None
+    assert tables.less([1.0, 2.0], [3.0, 2.0])["mean"] == 1.0
+
+
+def test_pairs_are_of_the_same_split() -> None:
+    def split(crf: float) -> dict[str, Any]:
+        return {"models": {name: {"error": crf, "unknown": 2 * crf} for name in tables.POS_NAMES}}
+
+    records = [split(1.0), split(2.0)]
+    for record in records:
+        record["models"]["memm"] = {name: value + 1.5 for name, value in record["models"]["crf"].items()}
+    (row,) = (row for row in tables.pair_rows(records) if (row["first"], row["second"]) == ("crf", "memm"))
+    assert (row["error"]["mean"], row["error"]["half"], row["error"]["p"]) == (1.5, 0.0, None)
 
 
 def test_a_plot_has_a_dot_a_record_above_the_diagonal_where_the_error_is_larger() -> None:
@@ -227,7 +281,7 @@ def test_a_plot_has_a_dot_a_record_above_the_diagonal_where_the_error_is_larger(
 SMALL = run.Plan(
     experiments.BiasPlan((0.5,), 1, 100, 50),
     experiments.MixedPlan((("edges", "separate", (0.0, 1.0), 1), ("states", "separate", (1.0,), 1)), 40, 40),
-    experiments.PosPlan(1, sentences=30),
+    experiments.PosPlan(1, sentences=30, alone=("-ing",)),
 )
 
 
@@ -250,7 +304,9 @@ def test_a_run_writes_records_tables_and_plots(
         assert len(drawing.findall("{http://www.w3.org/2000/svg}circle")) == 2 + 2
     run.show(result)
     shown = capsys.readouterr().out
-    assert all(text in shown for text in ("5.1 Label bias", "5.2 Mixed-order", "5.3 Parts of speech", "CRF+"))
+    assert all(
+        text in shown for text in ("5.1 Label bias", "5.2 Mixed-order", "5.3 Parts of speech", "CRF+", "Spelling by")
+    )
 
 
 def test_a_file_that_is_not_there_is_said_before_anything_is_trained(

@@ -15,6 +15,7 @@ from dcrfdsl import fit, load_template
 from dcrfdsl.cli import run as dcrfdsl_command
 from dcrfdsl.semantics.resolve.resolution import Resolved
 from dcrfdsl.semantics.settings.loss_settings import MceSettings
+from dcrfdsl.semantics.settings.optimizer_settings import QuickpropSettings
 from dcrfdsl.semantics.settings.prior_settings import GaussianPrior
 from dcrfdsl.semantics.settings.settings_reading import stage_chain, stage_settings
 
@@ -23,7 +24,8 @@ TASKS = ("chunk", "ner")
 WORDS = {"the": "B-NP", "dog": "I-NP", "cat": "I-NP", "runs": "B-VP", "sees": "B-VP", ",": "O", "Eva": "B-NP"}
 
 
-experiment, tables, run, small = example_modules(FOLDER, "experiment", "tables", "run", "small")
+TEMPLATES = ("chunk", "chunk_neighbours", "chunk_states", "chunk_edges", "ner")
+experiment, tables, run, small, ablation = example_modules(FOLDER, "experiment", "tables", "run", "small", "ablation")
 POWERS = {name: (own.tried[0], own.tried[-1]) for name, own in experiment.METHODS.items() if own.tried}
 
 
@@ -48,41 +50,60 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def job(method: str, n: int | None = None, map_n: int | None = None, optimizer: str = "", part: str = "test") -> Any:
-    return experiment.Job("chunk", method, n, map_n, optimizer, part)
+def job(
+    method: str, n: int | None = None, map_n: int | None = None, optimizer: str = "", part: str = "test", cut: int = 0
+) -> Any:
+    return experiment.Job("chunk", method, n, map_n, optimizer, part, cut)
 
 
 # templates --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("task", TASKS)
-def test_templates_check_clean_and_are_in_the_canonical_layout(task: str, capsys: pytest.CaptureFixture[str]) -> None:
-    path = str(FOLDER / f"{task}.dcrf")
+@pytest.mark.parametrize("name", TEMPLATES)
+def test_templates_check_clean_and_are_in_the_canonical_layout(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    path = str(FOLDER / f"{name}.dcrf")
     assert dcrfdsl_command(["check", path, "--quiet"]) == 0
     assert capsys.readouterr().err == ""
     assert dcrfdsl_command(["fmt", "--check", "--quiet", path]) == 0
 
 
-@pytest.mark.parametrize("task", TASKS)
-def test_every_method_is_a_stage_that_begins_where_it_says(task: str) -> None:
-    spec = load_template(FOLDER / f"{task}.dcrf").require()
-    assert {stage.label for stage in spec.stages} == set(experiment.METHODS) == set(tables.NAMES)
-    for name, method in experiment.METHODS.items():
-        before = {"zero": [], "map": ["map"]}[method.starts]
-        assert [stage.label for stage in stage_chain(spec, name)] == [*before, name]
+@pytest.mark.parametrize("name", TEMPLATES)
+def test_every_method_is_a_stage_that_trains_alone(name: str) -> None:
+    spec = load_template(FOLDER / f"{name}.dcrf").require()
+    stages = {own.stage for own in experiment.METHODS.values()}
+    assert {stage.label for stage in spec.stages} == stages and set(experiment.METHODS) == set(tables.NAMES)
+    for stage in stages:
+        assert [own.label for own in stage_chain(spec, stage)] == [stage]
 
 
 @pytest.mark.parametrize("task", TASKS)
 def test_error_rates_are_those_of_the_paper(task: str) -> None:
     spec = load_template(FOLDER / f"{task}.dcrf").require()
-    for name in experiment.METHODS:
-        own = stage_settings(spec, name).criterion
+    for name, method in experiment.METHODS.items():
+        settings = stage_settings(spec, method.stage)
+        own = settings.criterion
         if not isinstance(own, MceSettings):
             assert name in tables.AGAINST
             continue
         assert (own.psi, own.gamma, own.smoothing.alpha, own.smoothing.beta) == (np.inf, 1, 1, 0)
         assert own.smoothing.method == ("logistic" if "log" in name else "sigmoid")
         assert own.loss.method == ("fscore" if "_f" in name else "sequence")
+        assert isinstance(settings.optimizer, QuickpropSettings) and settings.optimizer.online == 10
+
+
+def test_chunks_have_all_pairs_within_five(tmp_path: Path) -> None:
+    """At the middle of five tokens each feature fires once: 5 words and 5 tags, and 10 pairs of each."""
+    lines = [f"w{n} p{n} O\n" for n in range(5)]
+    for name in ("train.txt", "test.txt"):
+        (tmp_path / name).write_text("".join(lines) + "\n")
+    counts = {}
+    for features in ("", "neighbours"):
+        lab = experiment.Experiment.of("chunk", tmp_path, held_out=0)
+        model = fit(lab.template(job("map", 0)._replace(features=features)), lab.train, stage="map", threads=1)
+        shown = {feature for clique, feature, _, _ in model.explanations.iter_weights() if clique == "words"}
+        counts[features] = sum("w2" in feature for feature in shown)
+    # w2 alone at five offsets; it is in a pair of each two of the offsets -2..2, on either side
+    assert counts == {"": 5 + 20, "neighbours": 5 + 8}
 
 
 # jobs -------------------------------------------------------------------------------------------------------------
@@ -94,10 +115,23 @@ def variance(resolved: Resolved, stage: str) -> float:
     return prior.variance
 
 
-def test_a_job_sets_c_of_its_stage_and_of_map_before_it(data: Path) -> None:
+def test_a_job_sets_c_of_its_stage_and_starts_from_map_with_its_own(data: Path) -> None:
     lab = experiment.Experiment.of("chunk", data, held_out=10)
-    resolved = lab.template(job("mce_f_map", 6, -1))
-    assert (variance(resolved, "mce_f_map"), variance(resolved, "map")) == (1e6, 0.1)
+    own = job("mce_f_map", 6, -1)._replace(change=("mce_f.psi=1",), features="neighbours")
+    before = own.begins_at()
+    assert before == job("map", -1)._replace(features="neighbours")
+    assert variance(lab.template(own), "mce_f") == 1e6 and variance(lab.template(before), "map") == 0.1
+    assert job("mce_f", 6).begins_at() is None
+
+
+def test_what_starts_from_map_has_its_weights_where_no_step_is_taken(data: Path) -> None:
+    lab = experiment.Experiment.of("chunk", data, held_out=10, threads=1)
+    still = job("mce_f_map", 6, 0)._replace(change=(ablation.UNMOVED,))
+    records = [lab.run(one) for one in (job("map", 0), still)]
+    assert records[0]["wrong_labels"] == records[1]["wrong_labels"] != []
+    (started,) = lab.starts.values()
+    model = fit(lab.template(still), lab.train, stage="mce_f", start=started, threads=1)
+    np.testing.assert_allclose(model.weights, started.weights, atol=1e-9)
 
 
 def test_c_is_chosen_on_the_last_sentences_which_are_not_trained_on(data: Path) -> None:
@@ -109,6 +143,14 @@ def test_c_is_chosen_on_the_last_sentences_which_are_not_trained_on(data: Path) 
     assert [part.num_sentences for part in lab.parts(job("map", 0))] == [25, 30]
 
 
+def test_a_cut_is_of_its_seed_and_leaves_the_others(data: Path) -> None:
+    lab = experiment.Experiment.of("chunk", data, held_out=10)
+    cuts = [[part.token_line.tolist() for part in lab.parts(job("map", 0, part="dev", cut=n))] for n in (1, 1, 2)]
+    assert cuts[0] == cuts[1] != cuts[2]
+    for train, held_out in cuts:
+        assert sorted([*train, *held_out]) == lab.train.token_line.tolist()
+
+
 def test_the_first_c_that_scores_best_is_chosen() -> None:
     tried = [{"n": n, "scores": {"f1": f1}} for n, f1 in ((2, 0.5), (3, 0.7), (4, 0.7))]
     assert run.chosen(tried) == 3
@@ -118,7 +160,9 @@ def test_the_first_c_that_scores_best_is_chosen() -> None:
 def test_a_record_is_of_its_settings_and_data_alone(data: Path) -> None:
     lab, fewer = (experiment.Experiment.of("chunk", data, sentences=n, held_out=10) for n in (None, 25))
     jobs = [job("mce_f", n, part=part) for n in (5, 6) for part in ("dev", "test")]
-    jobs += [job("mce_f_map", 5, 0), job("mce_f_map", 5, 1), job("mce_f_map", 5, 0, "quickprop")]
+    jobs += [job("mce_f_map", 5, 0), job("mce_f_map", 5, 1), job("mce_f_map", 5, 0, "lbfgs")]
+    jobs += [job("mce_f", 5, part="dev", cut=n) for n in (1, 2)]
+    jobs += [job("mce_f", 5)._replace(change=("mce_f.psi=1",)), job("mce_f", 5)._replace(features="edges")]
     prints = [own.fingerprint(one) for own in (lab, fewer) for one in jobs]
     assert len(set(prints)) == len(prints)
 
@@ -169,6 +213,24 @@ def test_rows_are_tested_by_label_and_by_sentence_and_stand_beside_the_papers() 
     assert (own["f1"], own["sentence"]) == (pytest.approx(90), pytest.approx(50))
 
 
+def test_cuts_are_compared_by_pairs() -> None:
+    def scored(n: int, f1: float) -> dict[str, Any]:
+        scores = {"f1": f1, "sentence": f1 / 2}
+        return {"n": n, "scores": scores, "test_scores": scores, "train_scores": scores}
+
+    plain, own = tables.cut_rows(
+        [{"map": scored(0, 0.80 + n / 100), "mce_f_map": scored(5, 0.82 + n * n / 100)} for n in range(3)]
+    )
+    assert (plain["method"], plain["more"], plain["f1"]["mean"]) == ("map", {}, pytest.approx(81))
+    gains = np.array([2.0, 2.0, 4.0])
+    test = stats.ttest_1samp(gains, 0)
+    assert own["more"]["f1"]["mean"] == pytest.approx(gains.mean())
+    assert own["more"]["f1"]["p"] == pytest.approx(test.pvalue)
+    low, high = test.confidence_interval(0.95)
+    assert 2 * own["more"]["f1"]["half"] == pytest.approx(high - low)
+    assert own["more"]["sentence"]["mean"] == pytest.approx(gains.mean() / 2) and own["n"] == [5, 5, 5]
+
+
 # the whole --------------------------------------------------------------------------------------------------------
 
 
@@ -179,8 +241,8 @@ def test_a_run_fills_every_row_and_is_not_repeated(
     out = tmp_path / "result.json"
     labs = [experiment.Experiment.of(task, data, held_out=10, threads=1) for task in TASKS]
     plans = {
-        "chunk": run.Plan(tried=POWERS),
-        "ner": run.Plan(tried=POWERS, methods=("map", "mce_f_map")),
+        "chunk": run.Plan(tried=POWERS, seeds=2),
+        "ner": run.Plan(tried=POWERS, methods=("map", "mce_f_map"), seeds=0),
     }
     result = run.reproduce(labs, plans, run.Log(out.with_suffix(".jsonl"), experiment.Job), out, talk=False)
     assert result == json.loads(out.read_text()) and result["complete"]
@@ -194,9 +256,12 @@ def test_a_run_fills_every_row_and_is_not_repeated(
         assert found["scores"]["sentence"] == pytest.approx(1 - wrong / own["test_sentences"]), found["method"]
         best = [dev for dev in own["dev"] if dev["method"] == found["method"]]
         assert not best or found["n"] in {dev["n"] for dev in best}
+    assert [list(cut) for cut in own["cuts"]] == [list(tables.COMPARED)] * 2
+    assert [row["method"] for row in own["cut_rows"]] == list(tables.COMPARED)
+    assert result["tasks"]["ner"]["cuts"] == []
     run.show(result)
     shown = capsys.readouterr().out
-    assert "MCE-F, from MAP" in shown and "McNemar" in shown
+    assert "MCE-F, from MAP" in shown and "McNemar" in shown and "2 random cuts of 10" in shown
 
     def never(*_: Any) -> None:
         raise AssertionError("everything was in the log")
@@ -264,3 +329,42 @@ def test_samples_are_trained_once(data: Path, tmp_path: Path, capsys: pytest.Cap
     assert capsys.readouterr().out == first and "less MAP" in first
     assert (tmp_path / "small.jsonl").read_text().count("\n") == lines
     assert len(json.loads((tmp_path / "small.json").read_text())["tasks"]["chunk"]["records"]) == 2
+
+
+# ablation ---------------------------------------------------------------------------------------------------------
+
+
+def test_setups_differ_and_change_what_they_say(data: Path) -> None:
+    lab = experiment.Experiment.of("chunk", data, held_out=10)
+    jobs = [setup.job() for setup in ablation.SETUPS]
+    assert len({lab.fingerprint(own) for own in jobs}) == len(jobs)
+    assert len({setup.what for setup in ablation.SETUPS}) == len(jobs)
+
+
+def test_errors_left_are_the_ratio_of_the_paper_at_the_weights_of_map(data: Path, tmp_path: Path) -> None:
+    """The smooth ratio lies near the counted one where ℓ is steep; its slope is a finite difference of it."""
+    lab = experiment.Experiment.of("chunk", data, held_out=10, threads=1)
+    found = ablation.errors_left(lab, run.Log(tmp_path / "log.jsonl", experiment.Job), 1)
+    steep = ablation.Setup("", 1, None, change=("mce_f.prior=none", ablation.UNMOVED, ablation.smoothing(1e4)))
+    record = lab.run(steep.job())
+    f1 = record["train_scores"]["f1"]
+    assert record["objective"] == pytest.approx((1 - f1) / f1, rel=1e-6)
+    assert found["counted"] == pytest.approx(record["objective"], rel=1e-6)
+    assert found["slope"] > 0 and found["smooth"] > 0
+
+
+@pytest.mark.long
+def test_an_ablation_is_trained_once(
+    data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ablation, "SETUPS", ablation.SETUPS[:9])
+    monkeypatch.setattr(ablation, "HELD_OUT", 10)
+    options = ["--chunk", str(data), "--threads", "1", "--out", str(tmp_path / "ablation.json")]
+    assert ablation.main(options) == 0
+    first = capsys.readouterr().out
+    lines = (tmp_path / "ablation.jsonl").read_text()
+    assert ablation.main(options) == 0
+    assert capsys.readouterr().out.splitlines()[-20:] == first.splitlines()[-20:]
+    assert (tmp_path / "ablation.jsonl").read_text() == lines
+    result = json.loads((tmp_path / "ablation.json").read_text())
+    assert len(result["setups"]) == 9 and len(result["left"]) == len(ablation.LEFT)
