@@ -1,5 +1,4 @@
-"""What the examples share: options of a run, the log of finished trainings, sentences of a corpus, means with their
-intervals, cells of tables.
+"""What the examples share: options of a run, the log of finished trainings, sentences of a corpus, cells of tables.
 
 An example is a folder whose `run.py` is started by itself. Not here: what an example trains and what it compares.
 """
@@ -9,9 +8,8 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
-import math
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
@@ -19,7 +17,6 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 import numpy as np
 from rich.console import Console
 from rich.table import Table
-from scipy import stats
 
 from dcrfdsl import DcrfError
 from dcrfdsl.data import Corpus, InternedColumn
@@ -189,41 +186,3 @@ def chance(p: float | None) -> str:
     if p is None:
         return ""
     return "< 0.0001" if p < 1e-4 else f"{p:.4f}"
-
-
-# means --------------------------------------------------------------------------------------------------------------
-
-LEVEL = 0.95  # of intervals
-ROUNDING = 1e-9  # values that differ by less than this share do not differ
-
-
-class Mean(NamedTuple):
-    """half: of the interval around the mean.   p: of the test that the mean is 0. None of a single value, p also where
-    no value differs from another.
-    """
-
-    mean: float
-    half: float | None
-    p: float | None
-
-
-def average(values: Sequence[float]) -> float:
-    return math.fsum(values) / len(values)
-
-
-def mean_of(values: Sequence[float]) -> Mean:
-    """With the interval and the test of Student's t; of differences of pairs, the paired test."""
-    count, mean = len(values), average(values)
-    if count < 2:
-        return Mean(mean, None, None)
-    error = math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (count - 1) / count)
-    half = float(stats.t.ppf((1 + LEVEL) / 2, count - 1)) * error
-    return Mean(
-        mean, half, float(2 * stats.t.sf(abs(mean) / error, count - 1)) if error > ROUNDING * abs(mean) else None
-    )
-
-
-def interval(value: Mapping[str, float | None], sign: str = "", digits: int = 2) -> str:
-    """Of a `Mean` as a mapping; sign: `+` for differences."""
-    shown = f"{value['mean']:{sign}.{digits}f}"
-    return shown if value["half"] is None else f"{shown} ± {value['half']:.{digits}f}"

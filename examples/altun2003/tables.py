@@ -10,8 +10,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
+from means import average, interval, mean_of
 from rich.table import Table
-from running import average, chance, empty_table, interval, mean_of
+from running import chance, empty_table
 
 Record = Mapping[str, Any]
 Row = dict[str, Any]

@@ -9,8 +9,9 @@ from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
+from means import average, interval, mean_of
 from rich.table import Table
-from running import average, chance, empty_table, interval, mean_of
+from running import chance, empty_table
 from sources import least_error
 
 Record = Mapping[str, Any]

@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from means import average, interval, mean_of
 from rich.table import Table
-from running import average, chance, empty_table, interval, mean_of
+from running import chance, empty_table
 from scipy import stats
 
 Record = Mapping[str, Any]
