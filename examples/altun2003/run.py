@@ -113,7 +113,7 @@ def _run_task(
                 jobs = [Job(lab.task, method, lab.seed, fold, settings, "dev") for settings in combinations(tried)]
                 best = chosen(jobs, functools.partial(record, lab))
                 own["trainings"].append(record(lab, best._replace(part="test")))
-        own["rows"] = rows_of(lab.task, own["trainings"])
+            own["rows"] = rows_of(lab.task, own["trainings"])
 
 
 def show(result: Mapping[str, Any]) -> None:
