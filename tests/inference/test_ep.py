@@ -76,6 +76,36 @@ def test_graphs_without_loops_are_exact_at_once(name, zeros):
         assert result.status.iterations == 1
 
 
+WIDE_TABLE = FactorGraph((1, 2), ((1,), (0, 1)), (np.array([-160.7, -np.inf]), np.array([[-379.6, 391.2]])))
+TWO_TABLES = FactorGraph((1, 3), ((1,), (0, 1)), (np.array([0.0, -800.0, -600.0]), np.array([[-2000.0, 0.0, -1000.0]])))
+
+
+@pytest.mark.parametrize("graph", [WIDE_TABLE, TWO_TABLES], ids=["hard zeros", "no zeros"])
+def test_a_least_entry_that_is_all_that_is_left_counts(graph):
+    """Its share of its table is e^-770 and less, which no double holds."""
+    result = infer_graph(graph, "mar", EpSettings(**FINE))
+    assert_exact(graph, result)
+    assert result.status.redone == 1
+    assert infer_graph(graph, "map", EpSettings(**FINE)).score == pytest.approx(exact(graph)[0])
+
+
+@pytest.mark.parametrize("power", [1.0, 0.5])
+@pytest.mark.parametrize("zeros", [0.0, 0.4])
+@pytest.mark.parametrize("name", GRAPHS)
+def test_wide_tables_are_impossible_only_where_enumeration_says_so(name, zeros, power):
+    for seed in range(4):
+        graph = graph_of(name, scale=400.0, zeros=zeros, seed=seed)
+        result = infer_graph(graph, "mar", EpSettings(power=power))
+        if np.isneginf(exact(graph)[0]):
+            assert result.status.impossible == (0,)
+            continue
+        assert not result.status.impossible
+        assert np.isfinite(result.log_z)
+        np.testing.assert_allclose([own.sum() for own in result.marginals], 1.0, atol=1e-9)
+        if power == 1.0 and not has_a_loop(name):
+            assert_exact(graph, result)
+
+
 @pytest.mark.parametrize("name", ["cycle", "comb", "parts"])
 def test_loops_that_share_cliques_of_the_tree_alone_are_exact(name):
     graph = graph_of(name)

@@ -17,7 +17,7 @@ import numpy as np
 from ...foundation import Floats, Ints, dataclass
 from ...graph import ClusterLimits, bank_approximations, bank_forests, bank_regions, offsets
 from ...kernels import messages
-from ...kernels.runtime import OK
+from ...kernels.runtime import OK, UNDERFLOW
 from ...kernels.tables import Control, Potentials, Ragged, Totals, WarmStart
 from ...semantics import EpSettings, GbpSettings, MeanFieldSettings, TrwSettings
 from ..base import Decoded, Expectations, IterativeMethod
@@ -70,11 +70,12 @@ class BoundingMethod(IterativeMethod, ABC, Generic[Chosen]):
         seed = settings.seed if isinstance(settings, MeanFieldSettings | TrwSettings) else 0  # others draw nothing
         control = Control(self.present_tolerance, settings.max_iterations, damping, seed)
         kernel, wiring, choice = self._kernel(decoding)
-        kernel(
-            first, last, self.data.problem, self.edges, potentials, *wiring, control, *choice,
-            Totals(gradient, expected), out.results, Ragged(marginals, marginal_off),
-            WarmStart(NO_MESSAGES, self.kept_off, self.is_kept) if decoding else self.start(first, last),
-        )  # fmt: skip
+        start = WarmStart(NO_MESSAGES, self.kept_off, self.is_kept) if decoding else self.start(first, last)
+        outputs = Totals(gradient, expected), out.results, Ragged(marginals, marginal_off), start
+        problem = self.data.problem
+        kernel(first, last, problem, self.edges, potentials, *wiring, control, *choice, *outputs)
+        if (out.status[first:last] == UNDERFLOW).any():  # `ep`: in log space only if needed
+            kernel(first, last, problem, self.edges, potentials, *wiring, control, *choice[:-1], True, *outputs)
 
     def decode(self, potentials: Potentials, first: int, last: int, out: Decoded) -> None:
         d, p = self.data, potentials
@@ -139,4 +140,4 @@ class ExpectationPropagation(BoundingMethod[EpSettings]):
         return self.walks.cells[self.data.rows.shape]
 
     def _kernel(self, decoding: bool) -> Kernel:
-        return messages.forest_expectations, (self.walks,), (self.settings.power,)
+        return messages.forest_expectations, (self.walks,), (self.settings.power, None)

@@ -9,9 +9,12 @@ not the whole forest. Not here: sums over all of a walk (`forest_walks`).
 
 from typing import NamedTuple
 
+import numpy as np
+
 from ...foundation import Ints, Mask
 from ..runtime import inner
-from .forest_walks import walk_term
+from ..tables import copy_run
+from .forest_walks import from_log, normalise_run, plus, times, walk_term
 
 
 class KeptMessages(NamedTuple):
@@ -122,10 +125,11 @@ def _wanted(i, target, whole, walks, kept, height):
 
 
 @inner
-def _send(i, target, whole, walks, cards, longest, full):
+def _send(i, target, whole, walks, cards, longest, full, redo):
     """Computes the message of item i to the variable `target` of its scope. Returns whether it is not 0."""
     item, u0 = walks.walk_item[whole] + i, walks.walk_var[whole]
     scope, arity, axis = walks.item_scope[item], walks.item_arity[item], walks.item_axis[item]
+    nothing = from_log(-np.inf, redo)
     for a in range(arity):
         if a == target:
             continue
@@ -134,34 +138,29 @@ def _send(i, target, whole, walks, cards, longest, full):
         for x in range(cards[walks.var[u]]):
             value = full.node[at + x]
             if a == axis and walks.above[u] >= 0:
-                value *= full.down[at + x]
+                value = times(value, full.down[at + x], redo)
             for child in range(walks.child_first[u], walks.child_last[u]):
                 if child != i:
-                    value *= full.up[child * longest + x]
+                    value = times(value, full.up[child * longest + x], redo)
             full.raised[at + x] = value
     receiver = u0 + walks.scope[scope + target]
     states = cards[walks.var[receiver]]
-    full.coming[:states] = 0.0
+    full.coming[:states] = nothing
     start = walks.item_local[item]
     for j in range(walks.item_size[item]):
-        if full.table[start + j] != 0.0:
-            state, term = walk_term(j, full.table[start + j], item, target, u0, walks, cards, full.raised)
-            full.coming[state] += term
-    total = 0.0
-    for x in range(states):
-        total += full.coming[x]
-    if not total > 0.0:
-        return False
-    for x in range(states):
-        if target == axis:
-            full.up[i * longest + x] = full.coming[x] / total
-        else:
-            full.down[walks.var_local[receiver] + x] = full.coming[x] / total
-    return True
+        if full.table[start + j] != nothing:
+            state, term = walk_term(j, full.table[start + j], item, target, u0, walks, cards, full.raised, redo)
+            full.coming[state] = plus(full.coming[state], term, redo)
+    possible = normalise_run(full.coming, 0, states, redo) > -np.inf
+    if target == axis:
+        copy_run(full.coming, 0, states, full.up[i * longest :])
+    else:
+        copy_run(full.coming, 0, states, full.down[walks.var_local[receiver] :])
+    return possible
 
 
 @inner
-def _know(entry, whole, walks, cards, longest, full, kept):
+def _know(entry, whole, walks, cards, longest, full, kept, redo):
     """Computes a message and all unknown ones that it needs. Returns whether none of them is 0."""
     if (entry >= 0 and kept.up[entry]) or (entry < 0 and kept.down[-1 - entry]):
         return True
@@ -179,7 +178,7 @@ def _know(entry, whole, walks, cards, longest, full, kept):
         if higher > height:
             height = higher
             continue
-        if not _send(i, target, whole, walks, cards, longest, full):
+        if not _send(i, target, whole, walks, cards, longest, full, redo):
             return False
         if top >= 0:
             kept.up[top] = True
@@ -190,12 +189,12 @@ def _know(entry, whole, walks, cards, longest, full, kept):
 
 
 @inner
-def messages_around(w, whole, walks, sites, full, full_of, item_of, kept, outside):
+def messages_around(w, whole, walks, sites, full, full_of, item_of, kept, outside, redo):
     """What the rest of the forest says to the variables of a walk, into `outside` [states of the walk].
 
     Returns whether that is possible at all.
     """
-    (_, cards, longest), inside = sites, kept.inside
+    (_, cards, longest), inside, one = sites, kept.inside, from_log(0.0, redo)
     f0 = walks.walk_var[whole]
     for item in range(walks.walk_item[w], walks.walk_item[w + 1]):
         inside[item_of[walks.item_tree[item]]] = True
@@ -204,17 +203,17 @@ def messages_around(w, whole, walks, sites, full, full_of, item_of, kept, outsid
         n = full_of[walks.var[u]]
         at, other = walks.var_local[u], f0 + n
         is_below = walks.above[other] >= 0 and not inside[walks.above[other]]
-        possible = possible and (not is_below or _know(-1 - n, whole, walks, cards, longest, full, kept))
+        possible = possible and (not is_below or _know(-1 - n, whole, walks, cards, longest, full, kept, redo))
         for child in range(walks.child_first[other], walks.child_last[other]):
             if not inside[child]:
-                possible = possible and _know(child, whole, walks, cards, longest, full, kept)
+                possible = possible and _know(child, whole, walks, cards, longest, full, kept, redo)
         if not possible:
             break
         for x in range(cards[walks.var[u]]):
-            value = full.down[walks.var_local[other] + x] if is_below else 1.0
+            value = full.down[walks.var_local[other] + x] if is_below else one
             for child in range(walks.child_first[other], walks.child_last[other]):
                 if not inside[child]:
-                    value *= full.up[child * longest + x]
+                    value = times(value, full.up[child * longest + x], redo)
             outside[at + x] = value
     for item in range(walks.walk_item[w], walks.walk_item[w + 1]):
         inside[item_of[walks.item_tree[item]]] = False

@@ -14,7 +14,8 @@ marginals along the walk. There
 is stationary in the f̃, so its gradient by a factor's logarithm is the marginal of q, or for a term that of p̂. Where
 the forest has all factors this is exact; where it has none, fixed points are those of belief propagation (α = 1).
 
-Numbers of terms are logarithms; what is impossible is counted apart, so that it can be divided out again. A renewal
+Numbers of terms are logarithms; what is impossible is counted apart, so that it can be divided out again. Sums are
+linear; a sequence that linear space does not hold is left to a second call, in which they are logarithms too. A renewal
 sums along its walk alone: what the rest of the forest says comes from messages that stay, and of which only those are
 computed anew that lead from the last walks to this one. Not here: these messages (`cached_forest_messages`), sums along
 walks (`forest_walks`), the forest (`graph.factor_forests`).
@@ -25,11 +26,11 @@ from typing import NamedTuple
 import numpy as np
 
 from ...foundation import Floats, Ints
-from ..runtime import IMPOSSIBLE, OK, inner, kernel
-from ..tables import add_run, copy_run, fill_tables
+from ..runtime import IMPOSSIBLE, OK, UNDERFLOW, inner, kernel
+from ..tables import LOG_TINY, add_run, copy_run, fill_tables
 from .cached_forest_messages import KeptMessages, forget, know_all, messages_around
 from .feasible_search import largest_sequence
-from .forest_walks import TiltedTables, WalkTables, project, sum_walk, tilt
+from .forest_walks import TiltedTables, WalkTables, from_log, linear, project, sum_walk, tilt, times
 from .sum_product import add_up, node_potentials, recall, record_run, remember
 
 
@@ -44,37 +45,43 @@ class _State(NamedTuple):
 
 
 @inner
-def _add(logs, zeros, at, value):
-    if value == -np.inf:
-        zeros[at] += 1
-    else:
-        logs[at] += value
+def _add(logs, zeros, at, value, sign, alpha):
+    """Multiplies a potential by exp(alpha · value), or divides it (sign −1). With alpha < 1 the impossible stays so."""
+    if value > -np.inf:
+        logs[at] += sign * alpha * value
+    elif alpha == 1.0:
+        zeros[at] += sign
 
 
 @inner
-def _exponentiate(logs, zeros, cell, count, out, at):
-    """out[at + j] = exp(logs[cell + j] − their maximum), and 0 where `zeros` is not; returns the maximum, or -inf."""
-    peak = -np.inf
+def _exponentiate(logs, zeros, cell, count, out, at, redo):
+    """out[at + j] = exp(logs[cell + j] − their maximum), and 0 where `zeros` is not. Returns the maximum; -inf if there
+    is none, or linear space does not hold the rest.
+    """
+    peak, least = -np.inf, np.inf
     for j in range(cell, cell + count):
         if zeros[j] == 0:
-            peak = max(peak, logs[j])
+            peak, least = max(peak, logs[j]), min(least, logs[j])
     for j in range(count):
-        out[at + j] = np.exp(logs[cell + j] - peak) if zeros[cell + j] == 0 else 0.0
-    return peak
+        out[at + j] = from_log(logs[cell + j] - peak if zeros[cell + j] == 0 else -np.inf, redo)
+    return -np.inf if redo is None and least - peak < 2.0 * LOG_TINY else peak
 
 
 @inner
-def _load(w, walks, offsets, cards, state, tables):
-    """The potentials of q on a walk into linear tables. Returns the logarithm taken out, -inf if nothing is left."""
+def _load(w, whole, walks, offsets, cards, state, tables, full_of, item_of, redo):
+    """The potentials of q on a walk into its own tables, or into those of the whole forest where `whole` is its walk.
+
+    Returns the logarithm taken out, -inf if nothing is left, or linear space does not hold what is.
+    """
     taken = 0.0
     for item in range(walks.walk_item[w], walks.walk_item[w + 1]):
-        taken += _exponentiate(
-            state.table, state.table_zeros, walks.item_cell[item], walks.item_size[item], tables.table,
-            walks.item_local[item],
-        )  # fmt: skip
+        place = item if whole < 0 else walks.walk_item[whole] + item_of[walks.item_tree[item]]
+        cell, size, at = walks.item_cell[item], walks.item_size[item], walks.item_local[place]
+        taken += _exponentiate(state.table, state.table_zeros, cell, size, tables.table, at, redo)
     for u in range(walks.walk_var[w], walks.walk_var[w + 1]):
         v = walks.var[u]
-        taken += _exponentiate(state.node, state.node_zeros, offsets[v], cards[v], tables.node, walks.var_local[u])
+        at = walks.var_local[u if whole < 0 else walks.walk_var[whole] + full_of[v]]
+        taken += _exponentiate(state.node, state.node_zeros, offsets[v], cards[v], tables.node, at, redo)
     return taken
 
 
@@ -88,93 +95,72 @@ def _start(g, shapes, walks, logs, node, state):
         table = shapes.fac_table[f0 + walks.held_factor[h]]
         for j in range(walks.held_size[h]):
             at, value = walks.held_cell[h] + j, logs[table + walks.map[walks.held_map[h] + j]]
-            _add(state.table, state.table_zeros, at, value)
+            _add(state.table, state.table_zeros, at, value, 1, 1.0)
     for v in range(shapes.var_off[g], shapes.var_off[g + 1]):
         for x in range(shapes.state_off[v], shapes.state_off[v] + shapes.card[v]):
             state.node[x], state.node_zeros[x] = 0.0, 0
-            _add(state.node, state.node_zeros, x, node[x])
+            _add(state.node, state.node_zeros, x, node[x], 1, 1.0)
 
 
 @inner
 def _exchange(w, alpha, sign, walks, offsets, cards, state):
-    """Divides f̃^α out of q (sign −1), or multiplies it in. With α < 1 what is impossible stays so."""
+    """Divides f̃^α out of q (sign −1), or multiplies it in."""
     cell = walks.walk_cell[w]
     for item in range(walks.walk_item[w], walks.walk_item[w + 1]):
         for j in range(walks.item_size[item]):
-            value, at = state.term[cell + walks.item_local[item] + j], walks.item_cell[item] + j
-            if value > -np.inf:
-                state.table[at] += sign * alpha * value
-            elif alpha == 1.0:
-                state.table_zeros[at] += sign
+            value = state.term[cell + walks.item_local[item] + j]
+            _add(state.table, state.table_zeros, walks.item_cell[item] + j, value, sign, alpha)
     cell += walks.walk_table[w]
     for u in range(walks.walk_var[w], walks.walk_var[w + 1]):
         for x in range(cards[walks.var[u]]):
-            value, at = state.term[cell + walks.var_local[u] + x], offsets[walks.var[u]] + x
-            if value > -np.inf:
-                state.node[at] += sign * alpha * value
-            elif alpha == 1.0:
-                state.node_zeros[at] += sign
+            value = state.term[cell + walks.var_local[u] + x]
+            _add(state.node, state.node_zeros, offsets[walks.var[u]] + x, value, sign, alpha)
 
 
 @inner
-def _refresh(w, walks, offsets, cards, state, full, full_of, item_of, whole):
-    """The potentials of q on a walk into the linear tables of the whole forest, after a change."""
-    i0, u0 = walks.walk_item[whole], walks.walk_var[whole]
-    for item in range(walks.walk_item[w], walks.walk_item[w + 1]):
-        at = walks.item_local[i0 + item_of[walks.item_tree[item]]]
-        _exponentiate(state.table, state.table_zeros, walks.item_cell[item], walks.item_size[item], full.table, at)
-    for u in range(walks.walk_var[w], walks.walk_var[w + 1]):
-        v = walks.var[u]
-        _exponentiate(state.node, state.node_zeros, offsets[v], cards[v], full.node, walks.var_local[u0 + full_of[v]])
-
-
-@inner
-def _renew(w, whole, alpha, damping, update, factor, logs, walks, sites, state, memory, spare):
-    """Renews a term, if `update`; p̂(x_f) in `term.joint`. Returns (change of marginals, log E_q[f^α / f̃^α], status)."""
-    (table, sizes), (offsets, cards, longest), (tables, full) = factor, sites, memory
+def _renew(w, f, whole, alpha, damping, update, shapes, logs, walks, sites, state, memory, spare, redo):
+    """Renews a term, if `update`; p̂(x_f) in `term.joint`. Returns (change of marginals, log E_q[f^α / f̃^α] or -inf)."""
+    (offsets, cards, longest), (tables, full) = sites, memory
+    table, sizes = shapes.fac_table[f], (shapes.scope_off[f + 1] - shapes.scope_off[f], shapes.fac_size[f])
     term, full_of, item_of, kept, own, own_single = spare
     mean, mean_single, outside = term.mean, term.mean_single, term.outside
     states, entries = walks.walk_states[w], walks.walk_table[w]
-    if not messages_around(w, whole, walks, sites, full, full_of, item_of, kept, outside):
-        return 0.0, 0.0, IMPOSSIBLE
+    if not messages_around(w, whole, walks, sites, full, full_of, item_of, kept, outside, redo):
+        return 0.0, -np.inf
     # q itself on the walk, as it is before the renewal
-    before = _load(w, walks, offsets, cards, state, tables)
-    if before == -np.inf:
-        return 0.0, 0.0, IMPOSSIBLE
+    before = _load(w, -1, walks, offsets, cards, state, tables, full_of, item_of, redo)
     for x in range(states):
-        tables.node[x] *= outside[x]
-    whole_sum = sum_walk(w, walks, cards, longest, tables)
-    if whole_sum == -np.inf:
-        return 0.0, 0.0, IMPOSSIBLE
+        tables.node[x] = times(tables.node[x], outside[x], redo)
+    before += sum_walk(w, walks, cards, longest, tables, redo)
+    if before == -np.inf:
+        return 0.0, -np.inf
     copy_run(tables.single, 0, states, own_single)
     copy_run(tables.belief, 0, entries, own)
     _exchange(w, alpha, -1, walks, offsets, cards, state)
-    taken = _load(w, walks, offsets, cards, state, tables)
+    taken = _load(w, -1, walks, offsets, cards, state, tables, full_of, item_of, redo)
     _exchange(w, alpha, 1, walks, offsets, cards, state)
+    taken += tilt(w, alpha, table, sizes, logs, walks, cards, longest, tables, term, redo)
     if taken == -np.inf:
-        return 0.0, 0.0, IMPOSSIBLE
-    tilted = tilt(w, alpha, table, sizes, logs, walks, cards, longest, tables, term)
-    if tilted == -np.inf:
-        return 0.0, 0.0, IMPOSSIBLE
+        return 0.0, -np.inf
     if update:
         copy_run(term.kept, 0, states, tables.node)
-        if sum_walk(w, walks, cards, longest, tables) == -np.inf:
-            return 0.0, 0.0, IMPOSSIBLE
+        if sum_walk(w, walks, cards, longest, tables, redo) == -np.inf:
+            return 0.0, -np.inf
         _exchange(w, 1.0, -1, walks, offsets, cards, state)
-        project(w, alpha, damping, walks, cards, tables, term, state)
+        project(w, alpha, damping, walks, cards, tables, term, state, redo)
         _exchange(w, 1.0, 1, walks, offsets, cards, state)
-        _refresh(w, walks, offsets, cards, state, full, full_of, item_of, whole)
+        _load(w, whole, walks, offsets, cards, state, full, full_of, item_of, redo)
         forget(w, whole, walks, full_of, item_of, kept)
     difference = 0.0
     for x in range(states):
-        difference = max(difference, abs(mean_single[x] - own_single[x]))
+        difference = max(difference, abs(linear(mean_single[x], redo) - linear(own_single[x], redo)))
     for j in range(entries):
-        difference = max(difference, abs(mean[j] - own[j]))
-    return difference, tilted + taken - before - whole_sum, OK
+        difference = max(difference, abs(linear(mean[j], redo) - linear(own[j], redo)))
+    return difference, taken - before
 
 
 @inner
-def _read_forest(g, whole, shapes, walks, offsets, cards, full, var_belief, belief):
+def _read_forest(g, whole, shapes, walks, offsets, cards, full, var_belief, belief, redo):
     """Marginals of q after a sum over the whole forest: into `var_belief`, of the factors of q added to `belief`."""
     f0 = shapes.fac_off[g]
     for h in range(walks.held_end[g], walks.held_end[g + 1]):
@@ -183,10 +169,11 @@ def _read_forest(g, whole, shapes, walks, offsets, cards, full, var_belief, beli
             if walks.item_cell[item] == walks.held_cell[h]:
                 for j in range(walks.held_size[h]):
                     entry = table + walks.map[walks.held_map[h] + j]
-                    belief[entry] += full.belief[walks.item_local[item] + j]
+                    belief[entry] += linear(full.belief[walks.item_local[item] + j], redo)
     for u in range(walks.walk_var[whole], walks.walk_var[whole + 1]):
         v = walks.var[u]
-        copy_run(full.single, walks.var_local[u], cards[v], var_belief[offsets[v] :])
+        for x in range(cards[v]):
+            var_belief[offsets[v] + x] = linear(full.single[walks.var_local[u] + x], redo)
     for f in range(f0, shapes.fac_off[g + 1]):
         if shapes.scope_off[f + 1] - shapes.scope_off[f] == 1:
             at = offsets[shapes.scope[shapes.scope_off[f]]]
@@ -203,9 +190,12 @@ def _walk_tables(entries, states, items, longest):
 
 @kernel
 def forest_expectations(
-    first, last, problem, edges, potentials, walks, control, alpha, totals, results, marginals, start
+    first, last, problem, edges, potentials, walks, control, alpha, redo, totals, results, marginals, start
 ):
-    """As `sequences.message_expectations`, by expectation propagation."""
+    """As `sequences.message_expectations`, by expectation propagation.
+
+    redo: None, or for those whose status is `UNDERFLOW` alone, which are then computed in log space, anything else.
+    """
     shapes, kinds, bindings, rows = problem
     weights, log_base = potentials.weights, potentials.log_base
     arena, states = largest_sequence(shapes, rows, first, last)
@@ -232,11 +222,14 @@ def forest_expectations(
     )  # fmt: skip
     term = TiltedTables(np.empty(states), np.empty(entries), np.empty(states), np.empty(largest), np.empty(states))
     spare = (term, full_of, item_of, kept, np.empty(entries), np.empty(states))
-    memory, joint = (tables, full), term.joint
+    memory, joint, settled = (tables, full), term.joint, np.empty(shared)
     cards, offsets = np.empty(variables, np.int64), np.empty(variables, np.int64)
     sites = (offsets, cards, longest)
     logs[:shared] = log_base
+    lost = UNDERFLOW if redo is None else IMPOSSIBLE  # a sum that is 0
     for s in range(first, last):
+        if redo is not None and results.status[s] != UNDERFLOW:
+            continue
         g = rows.shape[s]
         f0, v0 = shapes.fac_off[g], shapes.var_off[g]
         fill_tables(s, shapes, kinds, bindings, rows, weights, log_base, logs)
@@ -259,22 +252,21 @@ def forest_expectations(
                 state.term[: walks.cells[g]] = 0.0
             # All messages at once; from here on those that a renewal changes and another one asks for.
             if (
-                _load(whole, walks, offsets, cards, state, full) == -np.inf
-                or sum_walk(whole, walks, cards, longest, full) == -np.inf
+                _load(whole, -1, walks, offsets, cards, state, full, full_of, item_of, redo) == -np.inf
+                or sum_walk(whole, walks, cards, longest, full, redo) == -np.inf
             ):
-                code = IMPOSSIBLE
+                code = lost
             know_all(whole, walks, kept)
             while rounds < control.max_iterations and code == OK and not calm:
                 left = 0.0
                 for step in range(whole - w0):
                     w = w0 + step if rounds % 2 == 0 else whole - 1 - step
                     f = f0 + walks.walk_factor[w]
-                    sizes = (shapes.scope_off[f + 1] - shapes.scope_off[f], shapes.fac_size[f])
-                    factor = shapes.fac_table[f], sizes
-                    change, _, code = _renew(
-                        w, whole, alpha, damping, True, factor, logs, walks, sites, state, memory, spare
-                    )  # fmt: skip
-                    if code != OK:
+                    change, value = _renew(
+                        w, f, whole, alpha, damping, True, shapes, logs, walks, sites, state, memory, spare, redo
+                    )
+                    if value == -np.inf:
+                        code = lost
                         break
                     left = max(left, change)
                 rounds += 1
@@ -289,21 +281,25 @@ def forest_expectations(
         if code == OK:
             belief[shared : shapes.local_end[g]] = 0.0
             log_z = taken
+            copy_run(belief, 0, shared, settled)
             for w in range(w0, whole):
                 f = f0 + walks.walk_factor[w]
-                sizes = (shapes.scope_off[f + 1] - shapes.scope_off[f], shapes.fac_size[f])
-                factor = shapes.fac_table[f], sizes
-                _, value, code = _renew(w, whole, alpha, 0.0, False, factor, logs, walks, sites, state, memory, spare)
-                if code != OK:
-                    break
+                _, value = _renew(
+                    w, f, whole, alpha, 0.0, False, shapes, logs, walks, sites, state, memory, spare, redo
+                )
                 log_z += value / alpha
-                add_run(joint, 0, shapes.fac_size[f], belief[shapes.fac_table[f] :])
-        if code == OK:
-            log_z += _load(whole, walks, offsets, cards, state, full)
-            log_z = log_z + sum_walk(whole, walks, cards, longest, full) if log_z > -np.inf else log_z
-            code = OK if log_z > -np.inf else IMPOSSIBLE
-        if code == OK:
-            _read_forest(g, whole, shapes, walks, offsets, cards, full, var_belief, belief)
+                if log_z == -np.inf:
+                    break
+                for j in range(shapes.fac_size[f]):
+                    belief[shapes.fac_table[f] + j] += linear(joint[j], redo)
+            log_z += _load(whole, -1, walks, offsets, cards, state, full, full_of, item_of, redo)
+            log_z += sum_walk(whole, walks, cards, longest, full, redo)
+            code = OK if log_z > -np.inf else lost
+            if code == OK:
+                _read_forest(g, whole, shapes, walks, offsets, cards, full, var_belief, belief, redo)
+            else:
+                copy_run(settled, 0, shared, belief)
+        results.redone[s] = code == UNDERFLOW or redo is not None
         record_run(s, code, run, results)
         add_up(s, code, log_z, problem, var_belief, belief, totals, results, marginals)
     add_run(belief, 0, shared, totals.expected)

@@ -10,6 +10,7 @@ from .dense import (
     times_matrix as times_matrix,
 )
 from .log_tables import (
+    LOG_TINY as LOG_TINY,
     TINY as TINY,
     add_bias_gradient as add_bias_gradient,
     base_tables as base_tables,
