@@ -165,10 +165,7 @@ def _start(progress: Progress, batches: Batches, settings: AutoOptimizer, state:
     state.drop("batches")
     value, gradient = progress.evaluate(weights)
     if value < progress.value:
-        start = progress.weights
         progress.move(weights, value, gradient)
-        start[:] = weights  # which stays in memory anyway
-        progress.weights = start
     else:
         curvature = None
     if stopped:
