@@ -172,6 +172,16 @@ def sentences_of(corpus: Corpus, sentences: Ints) -> Corpus:
     return Corpus(corpus.file, off, columns, corpus.token_line[tokens], corpus.warnings).slice(0, len(sentences))
 
 
+def tags_of_words(text: str) -> str:
+    """A lexicon as a template reads it: lines of a word, a TAB and its tags as one text, `plan<TAB>NN|VB`.
+
+    text: lines of a word and its tags, split by spaces; of a word that comes twice the first line counts.
+    """
+    rows = [line.split() for line in text.split("\n")]
+    table = {row[0]: "|".join(row[1:]) for row in reversed(rows) if len(row) > 1}
+    return "".join(f"{word}\t{tags}\n" for word, tags in table.items())
+
+
 def empty_table(first: str, *others: str, left: Collection[str] = (), **options: Any) -> Table:
     """A table without rows: its first column and those in `left` begin at the left, the others end at the right."""
     table = Table(box=None, pad_edge=False, header_style="bold", **options)

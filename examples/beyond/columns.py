@@ -22,16 +22,6 @@ def sentences_of(path: Path) -> list[Rows]:
     return [[line.split() for line in block.split("\n") if line.strip()] for block in blocks if block.strip()]
 
 
-def listed(text: str) -> str:
-    """Lines of a word, a TAB and its tags as one text: `plan<TAB>NN|VB`.
-
-    text: lines of a word and its tags, split by spaces; of a word that comes twice the first line counts.
-    """
-    rows = [line.split() for line in text.split("\n")]
-    table = {row[0]: "|".join(row[1:]) for row in reversed(rows) if len(row) > 1}
-    return "".join(f"{word}\t{tags}\n" for word, tags in table.items())
-
-
 def with_tags(sentences: Sequence[Rows], tagger: TrainedModel | None, threads: int | None) -> list[Rows]:
     """Rows `word pos chunk` as `word pos tag chunk`; without a tagger the tag is `pos`."""
     tags = [pos for rows in sentences for _, pos, *_ in rows]

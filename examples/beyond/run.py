@@ -27,8 +27,20 @@ import numpy as np
 sys.path.append(str(Path(__file__).parents[1]))  # where `running` lies
 sys.path.append(str(Path(__file__).parents[1] / "tagger"))  # where `word_clusters` lies
 
-from columns import Rows, legal, listed, sentences_of, text_of, with_ends, with_neighbours, with_tags
-from running import Log, add_options, empty_table, exit_status, fingerprint, parser_of, refusals, say, timed, write
+from columns import Rows, legal, sentences_of, text_of, with_ends, with_neighbours, with_tags
+from running import (
+    Log,
+    add_options,
+    empty_table,
+    exit_status,
+    fingerprint,
+    parser_of,
+    refusals,
+    say,
+    tags_of_words,
+    timed,
+    write,
+)
 from word_clusters import word_clusters
 
 from dcrfdsl import TrainedModel, fit, load, load_template, read_corpus
@@ -114,7 +126,7 @@ class Files:
 
     def _second_tagger(self, options: Any) -> TrainedModel:
         """Trained on `--tagged`, and measured on its last tenth; that of an earlier run if the files are the same."""
-        self._write("lexicon.txt", listed(options.lexicon.read_text(encoding="utf-8")))
+        self._write("lexicon.txt", tags_of_words(options.lexicon.read_text(encoding="utf-8")))
         template = load_template(self.folder / "pos.dcrf")
         data = read_corpus(options.tagged, template.require().data)
         data = data.slice(0, min(QUICK_SENTENCES, data.num_sentences)) if self.quick else data

@@ -24,7 +24,19 @@ import numpy as np
 
 sys.path.append(str(Path(__file__).parents[1]))  # where `running` lies
 
-from running import Log, add_options, empty_table, exit_status, fingerprint, parser_of, refusals, say, timed, write
+from running import (
+    Log,
+    add_options,
+    empty_table,
+    exit_status,
+    fingerprint,
+    parser_of,
+    refusals,
+    say,
+    tags_of_words,
+    timed,
+    write,
+)
 from word_clusters import sentences_of_files, word_clusters
 
 from dcrfdsl import fit, load_template, read_corpus
@@ -67,7 +79,7 @@ class Treebank:
         clusters = "".join(f"{word}\t{path}\n" for word, path in paths.items())
         (folder / "clusters.txt").write_text(clusters, encoding="utf-8")
         if lexicon is not None:
-            (folder / "lexicon.txt").write_text(listed(lexicon.read_text(encoding="utf-8")), encoding="utf-8")
+            (folder / "lexicon.txt").write_text(tags_of_words(lexicon.read_text(encoding="utf-8")), encoding="utf-8")
 
     def template(self, job: Job) -> Path:
         """The template of a job. The chain of a layer reads its column."""
@@ -109,16 +121,6 @@ class Treebank:
             "tokens_per_second": dev.num_tokens / seconds, "tokens": dev.num_tokens, "unknown": unknown,
             "right": _right(_texts(dev, "tag"), prediction.texts("tag"), job),
         }  # fmt: skip
-
-
-def listed(text: str) -> str:
-    """Lines of a word, a TAB and its tags as one text: `plan<TAB>NN|VB`.
-
-    text: lines of a word and its tags, split by spaces; of a word that comes twice the first line counts.
-    """
-    rows = [line.split() for line in text.split("\n")]
-    table = {row[0]: "|".join(row[1:]) for row in reversed(rows) if len(row) > 1}
-    return "".join(f"{word}\t{tags}\n" for word, tags in table.items())
 
 
 def turkish_parts(folder: Path) -> tuple[Path, Path]:

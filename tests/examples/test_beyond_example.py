@@ -93,7 +93,7 @@ def test_neighbours_of_the_same_word_are_gathered_within_a_span(monkeypatch: pyt
 
 
 def test_a_lexicon_keeps_the_first_line_of_a_word() -> None:
-    assert sorted(columns.listed("plan NN VB\nred JJ\nplan X\nalone\n").splitlines()) == ["plan\tNN|VB", "red\tJJ"]
+    assert sorted(run.tags_of_words("plan NN VB\nred JJ\nplan X\nalone\n").splitlines()) == ["plan\tNN|VB", "red\tJJ"]
 
 
 def test_a_tag_without_a_tagger_is_the_part_of_speech(tmp_path: Path) -> None:

@@ -97,10 +97,6 @@ def test_the_turkish_treebank_is_cut_at_every_fifth_sentence(
     assert "or --turkish" in capsys.readouterr().err
 
 
-def test_a_lexicon_is_written_as_words_and_their_tags() -> None:
-    assert sorted(run.listed("plan NN VB\nred JJ\nplan X\nalone\n").splitlines()) == ["plan\tNN|VB", "red\tJJ"]
-
-
 def test_the_model_with_a_lexicon_needs_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         run.main(["--train", "a", "--dev", "b", "--model", "joint, lexicon", "--out", str(tmp_path / "a.json")])
