@@ -218,7 +218,7 @@ def test_a_lexicon_that_ignores_case(stored, tmp_path):
     )
     template = load_text(text, directory=tmp_path)
     spec = template.require()
-    assert load_text(to_text(spec), directory=tmp_path).spec == spec
+    assert load_text(to_text(spec), directory=str(tmp_path)).spec == spec
     lexicons = load_lexicons(spec, template.directories)
     corpus = corpus_from_rows([[(word, "A") for word in ("NEW", "yOrK", "STRASSE", "straße", "A", "ı")]], spec.data)
     extractor, _ = FeatureExtractor.learn(spec, corpus, resources=lexicons)

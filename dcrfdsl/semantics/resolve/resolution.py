@@ -98,7 +98,7 @@ def load_text(
     overrides: Sequence[str] = (),
     stage: str | None = None,
     *,
-    directory: Path = Path("."),
+    directory: str | Path = ".",
     path: Path | None = None,
     reading: Callable[[Path], str] = read_template,
 ) -> Resolved:
@@ -119,7 +119,8 @@ def load_text(
     """
     require_kind(text, str, "text", "the text of a template")
     template, problems = parse_partial(text, name)
-    resolved = resolve(template, directory=directory, overrides=overrides, stage=stage, path=path, reading=reading)
+    own = Path(directory)
+    resolved = resolve(template, directory=own, overrides=overrides, stage=stage, path=path, reading=reading)
     if not problems:
         return resolved
     diagnostics = tuple(in_order([*problems, *resolved.diagnostics]))
