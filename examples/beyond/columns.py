@@ -1,21 +1,19 @@
-"""Columns that the models of this folder read beside those of the data: a second tagger's parts of speech, what stands
-beside the same word elsewhere in a text, and what a first model says there.
+"""Columns that the models of this folder read beside those of the data: a second tagger's parts of speech, and what
+stands beside the same word elsewhere in a text.
 
 A sentence is a list of rows, a row the columns of a token. Not here: training (`run`), features (the templates).
 """
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Sequence
 from pathlib import Path
 
 from dcrfdsl import TrainedModel, corpus_from_rows
 
 Rows = list[list[str]]
-Place = tuple[int, int]  # the numbers of a sentence and of a token in it
 SPAN, MOST = 50, 8  # how many sentences away a word is looked for, and how many of its places count
-FAR = 500  # how many sentences away a first model is asked too
 
 
 def sentences_of(path: Path) -> list[Rows]:
@@ -70,51 +68,18 @@ def with_neighbours(sentences: Sequence[Rows]) -> list[Rows]:
     around: for a word with a capital, the neighbours of the same word in sentences that are at most `SPAN` away, of
     its `MOST` nearest places: `<` and the word before, `>` and the one after, split by spaces; `-` if there are none.
     """
-    places = _places(sentences)
+    places: dict[str, list[tuple[int, int]]] = defaultdict(list)
+    for n, rows in enumerate(sentences):
+        for t, row in enumerate(rows):
+            if row[0][:1].isupper():
+                places[row[0]].append((n, t))
     found = []
     for n, rows in enumerate(sentences):
         found.append([[row[0], row[1], _around(sentences, places, n, t), *row[2:]] for t, row in enumerate(rows)])
     return found
 
 
-def with_said(sentences: Sequence[Rows], labels: Sequence[Sequence[str]]) -> list[Rows]:
-    """Rows with a column before the last: what a first model says of the word, and of the same word elsewhere.
-
-    labels: of the first model, of each token of each sentence.
-
-    Items are split by spaces. `=B-LOC` is its label of the token. For a word with a capital, `near|LOC|most` says that
-    it labels most other places of the word that are at most `SPAN` sentences away by this type; or `all`, or `some`;
-    `far` counts those that are at most `FAR` away.
-    """
-    places = _places(sentences)
-    found = []
-    for n, rows in enumerate(sentences):
-        items = [["=" + labels[n][t], *_elsewhere(labels, places.get(row[0], ()), n, t)] for t, row in enumerate(rows)]
-        found.append([[*row[:-1], " ".join(own), row[-1]] for row, own in zip(rows, items, strict=True)])
-    return found
-
-
-def _elsewhere(labels: Sequence[Sequence[str]], places: Sequence[Place], sentence: int, token: int) -> list[str]:
-    found = []
-    for name, span in (("near", SPAN), ("far", FAR)):
-        others = [(n, t) for n, t in places if abs(n - sentence) <= span and (n, t) != (sentence, token)]
-        for kind, count in Counter(labels[n][t][2:] or "O" for n, t in others).items():
-            share = count / len(others)
-            found.append(f"{name}|{kind}|{'all' if share == 1 else 'most' if share > 0.5 else 'some'}")
-    return found
-
-
-def _places(sentences: Sequence[Rows]) -> Mapping[str, Sequence[Place]]:
-    """Where each word with a capital stands: sentence and token."""
-    places: dict[str, list[Place]] = defaultdict(list)
-    for n, rows in enumerate(sentences):
-        for t, row in enumerate(rows):
-            if row[0][:1].isupper():
-                places[row[0]].append((n, t))
-    return places
-
-
-def _around(sentences: Sequence[Rows], places: Mapping[str, Sequence[Place]], sentence: int, token: int) -> str:
+def _around(sentences: Sequence[Rows], places: dict[str, list[tuple[int, int]]], sentence: int, token: int) -> str:
     others = [
         (abs(n - sentence), n, t)
         for n, t in places.get(sentences[sentence][token][0], ())

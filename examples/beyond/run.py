@@ -27,7 +27,7 @@ import numpy as np
 sys.path.append(str(Path(__file__).parents[1]))  # where `running` lies
 sys.path.append(str(Path(__file__).parents[1] / "tagger"))  # where `word_clusters` lies
 
-from columns import Rows, legal, sentences_of, text_of, with_ends, with_neighbours, with_said, with_tags
+from columns import Rows, legal, sentences_of, text_of, with_ends, with_neighbours, with_tags
 from running import (
     Log,
     add_options,
@@ -53,8 +53,6 @@ LEAST_PROBABILITY = 1e-9  # of a state that a member excludes
 QUICK_SENTENCES, QUICK_ITERATIONS = 150, 20
 LEAST = 3  # words that are rarer have no cluster
 VOTES, VOTERS = "votes", ("tagged", "second", "ends")
-TWICE, FIRST = "twice", "around"  # a model that reads what a first one says of all places of a word
-PARTS = 5  # of the training sentences; a first model that was trained on the others labels each
 INNER = {"S": "B", "E": "I"}  # what a state of the chunks with ends is without them
 
 
@@ -77,16 +75,15 @@ TASKS: Mapping[str, Task] = {
         0.94,
     ),
     "phrases": Task({"segments": "phrases.dcrf"}, 0.94),
-    "names": Task({"names": "names.dcrf", FIRST: "around.dcrf", TWICE: "twice.dcrf"}, 0.8),
+    "names": Task({"names": "names.dcrf", "around": "around.dcrf"}, 0.8),
 }
-FREE = ("alone", "segments", "names", FIRST, TWICE)  # models that do without a second tagger
+FREE = ("alone", "segments", "names", "around")  # models that do without a second tagger
 CHAINS = (
     "alone",
     "tagged",
     "ends",
     "names",
-    FIRST,
-    TWICE,
+    "around",
     VOTES,
 )  # models that `fscore` can decode, whose cliques join neighbours only
 
@@ -117,11 +114,9 @@ class Files:
             train, test = train[:QUICK_SENTENCES], test[:QUICK_SENTENCES]
         self._write("clusters.txt", clusters_of(train))
         tagger = self._second_tagger(options) if options.tagged is not None else None
-        self.rows: dict[str, list[Rows]] = {}
         for name, part in (("train", train), ("test", test)):
             if self.task == "names":
-                self.rows[name] = with_neighbours(legal(part))
-                text = text_of(self.rows[name], "\t")
+                text = text_of(with_neighbours(legal(part)), "\t")
             else:
                 text = text_of(with_ends(with_tags(part, tagger, self.threads)))
             self._write(f"{name}.txt", text)
@@ -154,12 +149,10 @@ class Files:
 
     def corpora(self, job: Job) -> tuple[Corpus, Corpus]:
         data = load_template(self.template(job)).require().data
-        before = f"{self.folder}/{TWICE}-" if job.model == TWICE else f"{self.folder}/"
-        return read_corpus(f"{before}train.txt", data), read_corpus(f"{before}test.txt", data)
+        return read_corpus(self.folder / "train.txt", data), read_corpus(self.folder / "test.txt", data)
 
     def fingerprint(self, job: Job) -> str:
-        members = {VOTES: VOTERS, TWICE: (FIRST,)}.get(job.model, (job.model,))
-        jobs = [Job(job.task, model) for model in members]
+        jobs = [Job(job.task, model) for model in VOTERS] if job.model == VOTES else [job]
         text = "".join(load_template(self.template(one)).require().model_dump_json() for one in (*jobs, job))
         return fingerprint(text + str(self.quick), self.corpora(jobs[0]))
 
@@ -167,8 +160,9 @@ class Files:
         """Trains a model and scores the test part by both rules."""
         if job.model == VOTES:
             return self._votes(job)
-        model, taken = timed(lambda: self._trained(job))
-        _, test = self.corpora(job)
+        settings = [f"train.optimizer=lbfgs(max_iterations = {QUICK_ITERATIONS})"] if self.quick else []
+        train, test = self.corpora(job)
+        model, taken = timed(lambda: fit(load_template(self.template(job), settings), train, threads=self.threads))
         file = self.template(job).with_suffix(".model")
         model.save(file)
         extra = {"iterations": model.record.iterations, "bytes": file.stat().st_size, "weights": len(model.weights)}
@@ -179,34 +173,6 @@ class Files:
             **extra,
             **self._scores(job, model, test),
         }
-
-    def _trained(self, job: Job) -> TrainedModel:
-        if job.model == TWICE:
-            self._ask_first_model(job)
-        return self._fit(job, self.corpora(job)[0])
-
-    def _fit(self, job: Job, train: Corpus) -> TrainedModel:
-        settings = [f"train.optimizer=lbfgs(max_iterations = {QUICK_ITERATIONS})"] if self.quick else []
-        return fit(load_template(self.template(job), settings), train, threads=self.threads)
-
-    def _ask_first_model(self, job: Job) -> None:
-        """Writes both parts with what the first model says; of training sentences, one that has not seen them."""
-        first = Job(job.task, FIRST)
-        train, test = self.corpora(first)
-        number = np.arange(train.num_sentences)
-        part = number * PARTS // train.num_sentences
-        said = []
-        for k in range(PARTS):
-            said += self._labels(self._fit(first, train.take(number[part != k])), train.take(number[part == k]))
-        self._write(f"{TWICE}-train.txt", text_of(with_said(self.rows["train"], said), "\t"))
-        said = self._labels(load(self.template(first).with_suffix(".model")), test)
-        self._write(f"{TWICE}-test.txt", text_of(with_said(self.rows["test"], said), "\t"))
-
-    def _labels(self, model: TrainedModel, corpus: Corpus) -> list[list[str]]:
-        """Of each sentence."""
-        (label,) = model.labels
-        each = iter(model.predict(corpus, threads=self.threads).texts(label))
-        return [list(itertools.islice(each, length)) for length in corpus.lengths().tolist()]
 
     def _votes(self, job: Job) -> dict[str, Any]:
         """The mean of the log probabilities of the members, which have run before, decoded by a template."""

@@ -92,21 +92,6 @@ def test_neighbours_of_the_same_word_are_gathered_within_a_span(monkeypatch: pyt
                for row, own in zip(a, b, strict=True))  # fmt: skip
 
 
-def test_a_first_model_is_asked_about_all_places_of_a_word(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(columns, "SPAN", 1)
-    monkeypatch.setattr(columns, "FAR", 2)
-    texts = ("In Oslo Oslo now", "Oslo is", "far in", "of Oslo")
-    labels = [["O", "B-LOC", "I-LOC", "O"], ["B-PER", "O"], ["O", "O"], ["O", "O"]]
-    sentences = [[[word, "P", "G"] for word in text.split()] for text in texts]
-    found = columns.with_said(sentences, labels)
-    assert [[*row[:2], row[3]] for rows in found for row in rows] == [row for rows in sentences for row in rows]
-    said = [[set(row[2].split()) for row in rows] for rows in found]
-    others = {"near|LOC|some", "near|PER|some", "far|LOC|some", "far|PER|some"}
-    assert said[0] == [{"=O"}, {"=B-LOC"} | others, {"=I-LOC"} | others, {"=O"}]
-    assert said[1] == [{"=B-PER", "near|LOC|all", "far|LOC|most", "far|O|some"}, {"=O"}]
-    assert said[3] == [{"=O"}, {"=O", "far|PER|all"}]
-
-
 def test_a_lexicon_keeps_the_first_line_of_a_word() -> None:
     assert sorted(run.tags_of_words("plan NN VB\nred JJ\nplan X\nalone\n").splitlines()) == ["plan\tNN|VB", "red\tJJ"]
 
