@@ -229,7 +229,7 @@ class _Writer:
             cells = kind.full_assignments()
             self.add("tables", table)
             is_own = np.array_equal(cells, np.arange(template.num_assignments))
-            mapped = (has_weights or template.given is not None) and not is_own
+            mapped = (has_weights or template.num_codes > 0) and not is_own
             if mapped:
                 self.add("maps", cells)
             written.append({"pattern": list(kind.pattern), "mapped": mapped})

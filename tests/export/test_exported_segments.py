@@ -46,6 +46,9 @@ STRUCTURES = {
     "once": ("label y in bio(X, Z)\nclique y: word\nclique y[-1], y\nonce y\n", {"y": ["B-X", "O"]}),
     "once and runs": ("label y in {H, C}\nclique y: word\nclique y[-1], y\nonce y except {C}\n"
                       "runs of y is H from 1 up to 4\n", {"y": "HC"}),
+    "rules on segments": ("label y in {H, E}\nclique y: word\nsegment y up to 2 with longer = together: length\n"
+                          "forbid y[-1] is H and y is E with cost = 1.5\n"
+                          "forbid y is H when word is a\n", {"y": "EE"}),
 }  # fmt: skip
 
 

@@ -130,7 +130,7 @@ export class Tagger {
       firstRow = pads[0];
     }
     if (part.codes) {
-      const size = part.codes * cards.reduce((product, card) => product * card, 1);
+      const size = part.codes * part.assignments;
       allowed = part.priced
         ? Float64Array.from(cut.next("prices", size))
         : Float64Array.from(cut.next("allowed", size), (is) => (is ? 0 : -Infinity));
@@ -357,6 +357,7 @@ export class Tagger {
     let ofSegments = null; // scores of all candidates
     for (const part of this._parts) {
       let scores = part.given.length ? givenScores(part, sentence) : null;
+      if (part.allowed !== null) scores = allowedRows(part, sentence);
       let assignments = scores === null ? 0 : scores.length / Math.max(1, sentence.length);
       if (part.weights !== null) {
         const features = this._sets[part.set];
@@ -368,8 +369,7 @@ export class Tagger {
         }
       }
       for (const { table, cells } of part.kinds) {
-        if (part.allowed !== null) tables.push({ numbers: allowedRows(part, sentence, scale), size: table.length });
-        else if (scores === null) tables.push({ numbers: table.map((number) => scale * number), size: table.length });
+        if (scores === null) tables.push({ numbers: table.map((number) => scale * number), size: table.length });
         else tables.push({ numbers: scoredRows(scores, assignments, table, cells, scale), size: table.length });
       }
     }
@@ -454,11 +454,11 @@ function codesOf(observed, sentence) {
   return codes;
 }
 
-function allowedRows(part, sentence, scale) {
+function allowedRows(part, sentence) {
   const size = part.allowed.length / part.codes;
   const rows = new Float64Array(sentence.length * size);
   codesOf(part.observed, sentence).forEach((code, t) => {
-    for (let n = 0; n < size; n++) rows[t * size + n] = scale * part.allowed[code * size + n];
+    for (let n = 0; n < size; n++) rows[t * size + n] = part.allowed[code * size + n];
   });
   return rows;
 }

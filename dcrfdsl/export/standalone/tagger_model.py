@@ -67,9 +67,9 @@ class Part(NamedTuple):
 
     tables: of each kind the log potentials that all instances share, [states …].   cells: of each kind, for each entry
     of its table the assignment that has its weights; None if they are the same.   observed: of a constraint that
-    reads the data, what each observation is, and how many values it has; `allowed` has log potentials for each code.
-    given: the columns of scores that are added, each with its factor and the tests that must all be true.   segment: of
-    segments that end here, how many tokens they have, else 0.
+    reads the data, what each observation is, and how many values it has; `allowed` has log potentials for each code,
+    [codes, assignments].   given: the columns of scores that are added, each with its factor and the tests that must
+    all be true.   segment: of segments that end here, how many tokens they have, else 0.
     """
 
     clique: Clique
@@ -152,12 +152,12 @@ class Tagger:
         allowed = None
         if part["codes"]:
             first_row = 0
-            size = part["codes"] * math.prod(cards)
+            size = part["codes"] * part["assignments"]
             if part["priced"]:
                 allowed = cut.next("prices", size).astype(np.float64)
             else:
                 allowed = np.where(cut.next("allowed", size), 0.0, -np.inf)
-            allowed = allowed.reshape(part["codes"], *cards)
+            allowed = allowed.reshape(part["codes"], part["assignments"])
         given = [(column, factor, self._observed(tests)) for column, factor, tests in part["given"]]
         if given:
             first_row = 0
@@ -305,6 +305,8 @@ class Tagger:
         of_segments: dict[int, NDArray[np.float64]] = {}  # by feature set, the scores of all candidates
         for part in self._parts:
             scores = _given(part, batch) if part.given else None
+            if part.allowed is not None:
+                scores = part.allowed[_codes(part.observed, batch)]
             if part.weights is not None:
                 features = self._sets[part.feature_set]
                 scores = of_segments.get(part.feature_set)
@@ -315,9 +317,7 @@ class Tagger:
                     of_segments[part.feature_set] = scores
                     scores = features.at_ends(scores, part.segment, batch.length)
             for table, cells in zip(part.tables, part.cells, strict=True):
-                if part.allowed is not None:
-                    tables.append(scale * part.allowed[_codes(part.observed, batch)])
-                elif scores is None:
+                if scores is None:
                     tables.append(scale * table[None, None])
                 else:
                     mine = scores if cells is None else scores[..., cells]
