@@ -129,7 +129,13 @@ def open_frame(frame: Any) -> Any:
     if is_frame(frame):
         with needed("narwhals", "data frames are read by the package `narwhals`", "frames"):
             import narwhals
-        opened = narwhals.from_native(frame, pass_through=True)
+        try:
+            opened = narwhals.from_native(frame, pass_through=True)
+        except narwhals.exceptions.DuplicateError:
+            names = list(getattr(frame, "column_names", frame.columns))
+            twice = next(name for name in names if names.count(name) > 1)
+            message = f"the frame has {names.count(twice)} columns `{twice}`"
+            raise data_error("bad-header", message, file=FRAME, help="give each a name of its own") from None
         if isinstance(opened, narwhals.DataFrame):
             return opened
         if isinstance(opened, narwhals.LazyFrame):

@@ -195,7 +195,9 @@ class Records:
         return scores
 
     def _remedy(self, value: Any, column: Column) -> str | None:
-        """What to do about a number in a column of texts."""
+        """What to do about a number in a column of texts, or about nothing there."""
+        if column.type.name == "str" and (is_null(value) or (isinstance(value, float) and value != value)):
+            return "fill in what is missing, a label by the mark that the template declares as its `missing`"
         if column.type.name != "str" or isinstance(value, bool | np.bool_) or not isinstance(value, Real):
             return None
         text, name = json_text(str(value)), column.name

@@ -159,6 +159,28 @@ def test_rows_of_sentences_that_do_not_fit(kind: str) -> None:
         corpus_from_frame(MADE[kind]({**lists, "y": [["A"], None]}), DATA)
 
 
+@pytest.mark.parametrize("kind", ["pandas", "polars", "pyarrow"])
+@pytest.mark.parametrize("nothing", [None, float("nan"), pandas.NA])
+def test_a_text_that_is_not_there_is_to_be_filled_in(kind: str, nothing: Any) -> None:
+    words = ["a", nothing] if kind == "pandas" else ["a", None]
+    with pytest.raises(DcrfError) as refused:
+        corpus_from_frame(MADE[kind]({"sentence": [1, 1], "word": words, "size": [1.0, 2.0], "y": ["A", "B"]}), DATA)
+    (problem,) = refused.value.diagnostics
+    assert problem.location == "<frame>:2" and problem.help is not None and "fill in what is missing" in problem.help
+
+
+def test_two_columns_of_one_name_are_refused() -> None:
+    rows = [1, "a", "b", 1.0, "A"]
+    names = ["sentence", "word", "word", "size", "y"]
+    for frame in (
+        pandas.DataFrame([rows], columns=names),
+        pyarrow.Table.from_arrays([pyarrow.array([one]) for one in rows], names=names),
+    ):
+        with pytest.raises(DcrfError, match="the frame has 2 columns `word`") as refused:
+            corpus_from_frame(frame, DATA)
+        assert refused.value.diagnostics[0].location == "<frame>"
+
+
 def test_maps_of_arrow_are_bags() -> None:
     data = load_text("data conll(a: weighted_bag, y)\nlabel y\nclique y: a\n").require().data
     maps = pyarrow.array([[("x", 2.0)], []], pyarrow.map_(pyarrow.string(), pyarrow.float64()))
