@@ -22,6 +22,7 @@ from ..runtime import (
     fast_inner,
     fma,
     inlined,
+    inner,
     largest,
     least_positive,
     load,
@@ -56,6 +57,12 @@ def offset_lists(pattern, patterns):
         start[pattern, 0], start[pattern, 1], start[pattern, 2],
         start[pattern, 3], start[pattern, 4], start[pattern, 5],
     )  # fmt: skip
+
+
+@inlined
+def distance(index, first, count):
+    """The distance of the places in a list of equally distant ones."""
+    return index[first + 1] - index[first] if count > 1 else 0
 
 
 @inlined
@@ -294,6 +301,55 @@ def dots(x, y, sizes, batches, out):
                 out[m * terms + term] = total(sums[0])
                 out[min(m + 1, rows - 1) * terms + term] = total(sums[1])
                 out[min(m + 2, rows - 1) * terms + term] = total(sums[2])
+
+
+# maxima of sums ---------------------------------------------------------------------------------------------------------
+
+
+@inlined
+def _best_columns(registers, third, x, y, chosen, m, column, sizes, out, out_at, out_row):
+    """Rows m and m + 1 of `best_sums`, and m + 2 unless `third` is None, as many columns from `column` on as a row of
+    `registers` holds.
+    """
+    terms, rows, columns = sizes
+    first, second, last = _three(x.at, x.row, m, rows)
+    low, count, at, listed = broadcast(registers, -np.inf), columns - column, y.at + column, len(chosen) > 0
+    one, two, three = low, low, low
+    for j in range(terms):
+        n = chosen[j] if listed else j
+        row, place = load_some(registers, y.values, at + n * y.term, count), n * x.term
+        one = maximum(one, add(repeat(registers, x.values, first + place), row))
+        two = maximum(two, add(repeat(registers, x.values, second + place), row))
+        if third is not None:
+            three = maximum(three, add(repeat(registers, x.values, last + place), row))
+    here, block = out_at + column + m * out_row, len(registers) * LANES
+    store_some(out, here, count, block, one)
+    if m + 1 < rows:
+        store_some(out, here + out_row, count, block, two)
+    if third is not None:
+        store_some(out, here + 2 * out_row, count, block, three)
+
+
+@inner
+def best_sums(x, y, chosen, sizes, out, out_at, out_row):
+    """out[m, r] = max_n x[n, m] + y[n, r] over the terms chosen[0], chosen[1] …, or if that is empty 0, 1 …; the rest is
+    as in `product`.
+    """
+    m, rows, columns = 0, sizes[1], sizes[2]
+    while m < rows:
+        are_three, column = rows - m == 3 or rows - m > 4, 0
+        while column < columns:
+            is_wide = columns - column > 2 * LANES
+            if is_wide and are_three:
+                _best_columns(WIDE, 3, x, y, chosen, m, column, sizes, out, out_at, out_row)
+            elif is_wide:
+                _best_columns(WIDE, None, x, y, chosen, m, column, sizes, out, out_at, out_row)
+            elif are_three:
+                _best_columns(NARROW, 3, x, y, chosen, m, column, sizes, out, out_at, out_row)
+            else:
+                _best_columns(NARROW, None, x, y, chosen, m, column, sizes, out, out_at, out_row)
+            column += len(WIDE) * LANES if is_wide else LANES
+        m += 3 if are_three else 2
 
 
 # products of two tables without a sum, run by run ---------------------------------------------------------------------

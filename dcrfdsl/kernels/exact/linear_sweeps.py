@@ -22,6 +22,7 @@ from ..tables import TINY, scale_run
 from .contraction_steps import (
     Terms,
     add_listed,
+    distance,
     dots,
     extremes,
     group_sizes,
@@ -184,12 +185,6 @@ def sweep_memory(patterns, shared):
         np.empty(most), np.empty((SLOTS + 1) * 2 * ROOM, np.int64), np.zeros((SLOTS, 3), np.int64),
         np.empty(shared + table), np.zeros(shared, np.int64),
     )  # fmt: skip
-
-
-@inlined
-def distance(index, first, count):
-    """The distance of the places in a list of equally distant ones."""
-    return index[first + 1] - index[first] if count > 1 else 0
 
 
 @inlined

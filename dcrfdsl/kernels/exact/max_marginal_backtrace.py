@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...foundation import Floats, Ints32, Mask
-from ..runtime import LANES, broadcast, inlined, inner, largest, maximum, subtract
+from ..runtime import LANES, any_below, broadcast, inlined, inner, maximum, subtract
 from ..tables import NARROW, load_some
 from .contraction_steps import add_by_index, group_sizes, offset_lists, operands
 from .max_sweeps import contract_maxima, take_out
@@ -47,13 +47,23 @@ class PathWorkspace(NamedTuple):
 
 
 @inlined
-def _has_mass(mass, at, count):
-    """Whether one of the first `count` masses is not 0, of one register at most."""
-    masses = load_some(NARROW, mass, at, count)
-    return largest(maximum(masses, subtract(broadcast(NARROW, 0.0), masses))) > 0.0
+def _next_mass(mass, at, j, count, together):
+    """The first of j … count − 1 whose mass, one of a run that begins at `at`, is not 0; `count` if there is none.
+
+    together: whether the masses are such a run; if not, j itself, of which the caller reads the mass.
+    """
+    zero = broadcast(NARROW, 0.0)
+    while together and j < count:
+        masses = load_some(NARROW, mass, at + j, count - j)
+        if any_below(zero, maximum(masses, subtract(zero, masses))):
+            while mass[at + j] == 0.0:
+                j += 1
+            return j
+        j += LANES
+    return min(j, count)
 
 
-@inner
+@inlined
 def _mark(has_mass, producer, place, local_end):
     if place >= local_end:
         has_mass[producer[place]] = True
@@ -85,7 +95,7 @@ def _move_up(w, at, out, other, counts):
         w.inside_mass[other] += mass
 
 
-@inner
+@inlined
 def _pass_left(i, programs, patterns, local_end, w, counting, labelling):
     """Passes the masses outside of A, the left operand of a contraction, on to C° and B."""
     index = patterns.offsets
@@ -93,15 +103,16 @@ def _pass_left(i, programs, patterns, local_end, w, counting, labelling):
     num_b, num_l, num_k, num_r = group_sizes(pattern, patterns)
     a_b, a_l, a_k, b_b, b_k, b_r = offset_lists(pattern, patterns)
     outside, mass_out, counts = w.outside, w.outside_mass, counting or b >= local_end
-    v, together, is_empty = programs.variable[i], index[a_k + num_k - 1] - index[a_k] == num_k - 1, False
+    v, together = programs.variable[i], index[a_k + num_k - 1] - index[a_k] == num_k - 1
     for ib in range(num_b):
         for il in range(num_l):
-            x, out = a + index[a_b + ib] + index[a_l + il], c + (ib * num_l + il) * num_r
-            for k in range(num_k):
+            x, out, k = a + index[a_b + ib] + index[a_l + il], c + (ib * num_l + il) * num_r, -1
+            while True:
+                k = _next_mass(mass_out, x + index[a_k], k + 1, num_k, together)
+                if k == num_k:
+                    break
                 at = x + index[a_k + k]
-                if together and k % LANES == 0:
-                    is_empty = not _has_mass(mass_out, at, num_k - k)
-                if is_empty or mass_out[at] == 0.0:
+                if mass_out[at] == 0.0:
                     continue
                 right = b + index[b_b + ib] + index[b_k + k]
                 best, r = _best_partner(outside, out, 1, w.value, right, index, b_r, num_r)
@@ -114,7 +125,7 @@ def _pass_left(i, programs, patterns, local_end, w, counting, labelling):
     _mark(w.has_inside, w.producer, b, local_end)
 
 
-@inner
+@inlined
 def _pass_right(i, programs, patterns, local_end, w, counting, labelling):
     """Passes the masses outside of B on to C° and A."""
     index = patterns.offsets
@@ -122,14 +133,16 @@ def _pass_right(i, programs, patterns, local_end, w, counting, labelling):
     num_b, num_l, num_k, num_r = group_sizes(pattern, patterns)
     a_b, a_l, a_k, b_b, b_k, b_r = offset_lists(pattern, patterns)
     outside, mass_out, counts = w.outside, w.outside_mass, counting or a >= local_end
-    v, together, is_empty = programs.variable[i], patterns.dims[pattern, 4] == 1, False
+    v, together = programs.variable[i], patterns.dims[pattern, 4] == 1
     for ib in range(num_b):
         for k in range(num_k):
-            for r in range(num_r):
-                at = b + index[b_b + ib] + index[b_k + k] + index[b_r + r]
-                if together and r % LANES == 0:
-                    is_empty = not _has_mass(mass_out, at, num_r - r)
-                if is_empty or mass_out[at] == 0.0:
+            row, r = b + index[b_b + ib] + index[b_k + k], -1
+            while True:
+                r = _next_mass(mass_out, row, r + 1, num_r, together)
+                if r == num_r:
+                    break
+                at = row + index[b_r + r]
+                if mass_out[at] == 0.0:
                     continue
                 left, out = a + index[a_b + ib] + index[a_k + k], c + ib * num_l * num_r + r
                 _, il = _best_partner(outside, out, num_r, w.value, left, index, a_l, num_l)
@@ -140,18 +153,17 @@ def _pass_right(i, programs, patterns, local_end, w, counting, labelling):
     _mark(w.has_inside, w.producer, a, local_end)
 
 
-@inner
+@inlined
 def _pass_product(i, programs, patterns, local_end, w, counting, from_left):
     """As `_pass_left` or `_pass_right` for a product by index."""
     dims, start, index = patterns.dims, patterns.start, patterns.offsets
     pattern, a, b, c = operands(i, programs)
     at, mass_in, mass_out = start[pattern, 0], w.inside_mass, w.outside_mass
-    size, is_empty = dims[pattern, 0] * dims[pattern, 1] * dims[pattern, 3], False
-    for j in range(size):
-        if from_left and j % LANES == 0:
-            is_empty = not _has_mass(mass_out, a + j, size - j)
-        if is_empty:
-            continue
+    size, j = dims[pattern, 0] * dims[pattern, 1] * dims[pattern, 3], -1
+    while True:
+        j = _next_mass(mass_out, a, j + 1, size, from_left)
+        if j == size:
+            break
         left, right = a + j, b + index[at + j]
         source, other = (left, right) if from_left else (right, left)
         mass = mass_out[source]
@@ -165,7 +177,7 @@ def _pass_product(i, programs, patterns, local_end, w, counting, from_left):
     _mark(w.has_inside, w.producer, b if from_left else a, local_end)
 
 
-@inner
+@inlined
 def _best_states(left, x, a_k, right, y, b_k, index, chosen, count):
     """The first of the states that maximise A + B."""
     best, which = -np.inf, 0
@@ -176,7 +188,7 @@ def _best_states(left, x, a_k, right, y, b_k, index, chosen, count):
     return which
 
 
-@inner
+@inlined
 def _pass_down(i, programs, patterns, local_end, w, counting, labelling):
     """Passes the masses inside of C on to A and B."""
     dims, start, index = patterns.dims, patterns.start, patterns.offsets
@@ -188,38 +200,31 @@ def _pass_down(i, programs, patterns, local_end, w, counting, labelling):
     _mark(w.has_inside, w.producer, b, local_end)
     if dims[pattern, 5]:
         at = start[pattern, 0]
-        size, is_empty = num_b * num_l * num_r, False
-        for j in range(size):
-            if j % LANES == 0:
-                is_empty = not _has_mass(mass_in, c + j, size - j)
-            mass = mass_in[c + j]
-            if not is_empty and mass != 0.0:
-                mass_in[c + j] = 0.0
-                if a_counts:
-                    mass_in[a + j] += mass
-                if b_counts:
-                    mass_in[b + index[at + j]] += mass
+        size, j = num_b * num_l * num_r, _next_mass(mass_in, c, 0, num_b * num_l * num_r, True)
+        while j < size:
+            mass, mass_in[c + j] = mass_in[c + j], 0.0
+            if a_counts:
+                mass_in[a + j] += mass
+            if b_counts:
+                mass_in[b + index[at + j]] += mass
+            j = _next_mass(mass_in, c, j + 1, size, True)
         return
     a_b, a_l, a_k, b_b, b_k, b_r = offset_lists(pattern, patterns)
-    out, is_empty = c, False
     for ib in range(num_b):
         for il in range(num_l):
-            x = a + index[a_b + ib] + index[a_l + il]
-            for r in range(num_r):
-                if r % LANES == 0:
-                    is_empty = not _has_mass(mass_in, out, num_r - r)
-                mass = mass_in[out]
-                if not is_empty and mass != 0.0:
-                    mass_in[out] = 0.0
-                    y = b + index[b_b + ib] + index[b_r + r]
-                    k = _best_states(value, x, a_k, value, y, b_k, index, w.every, num_k)
-                    if a_counts:
-                        mass_in[x + index[a_k + k]] += mass
-                    if b_counts:
-                        mass_in[y + index[b_k + k]] += mass
-                    if v >= 0 and len(labelling) > 0:
-                        labelling[v] = k
-                out += 1
+            x, out = a + index[a_b + ib] + index[a_l + il], c + (ib * num_l + il) * num_r
+            r = _next_mass(mass_in, out, 0, num_r, True)
+            while r < num_r:
+                mass, mass_in[out + r] = mass_in[out + r], 0.0
+                y = b + index[b_b + ib] + index[b_r + r]
+                k = _best_states(value, x, a_k, value, y, b_k, index, w.every, num_k)
+                if a_counts:
+                    mass_in[x + index[a_k + k]] += mass
+                if b_counts:
+                    mass_in[y + index[b_k + k]] += mass
+                if v >= 0 and len(labelling) > 0:
+                    labelling[v] = k
+                r = _next_mass(mass_in, out, r + 1, num_r, True)
 
 
 @inner

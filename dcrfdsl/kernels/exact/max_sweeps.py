@@ -16,10 +16,20 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...foundation import Floats, Ints, Ints32
-from ..runtime import LANES, add, broadcast, inlined, inner, largest, load, load_part, maximum, repeat, store, subtract
+from ...foundation import Floats, Ints
+from ..runtime import LANES, add, broadcast, inlined, inner, largest, load, maximum, store, subtract
 from ..tables import NARROW, WIDE, highest, load_some, store_some
-from .contraction_steps import add_by_index, group_sizes, offset_lists, operands, raise_by_index, turn_table
+from .contraction_steps import (
+    Terms,
+    add_by_index,
+    best_sums,
+    distance,
+    group_sizes,
+    offset_lists,
+    operands,
+    raise_by_index,
+    turn_table,
+)
 
 
 class TurnedTables(NamedTuple):
@@ -29,18 +39,6 @@ class TurnedTables(NamedTuple):
 
     value: Floats  # [shared cells]
     by: Ints  #      [shared cells]
-
-
-class _States(NamedTuple):
-    """The states that a step maximises over.   a_k, b_k: where the lists of their places in A and B begin in `offsets`.
-    chosen: the first `number` are meant; if empty 0, 1 …
-    """
-
-    offsets: Ints
-    a_k: int
-    b_k: int
-    chosen: Ints32
-    number: int
 
 
 @inlined
@@ -60,32 +58,6 @@ def _two_rows(index, a_l, il, num_l, a0):
     return a0 + index[a_l + il], a0 + index[a_l + min(il + 1, num_l - 1)]
 
 
-@inlined
-def _maximum_rows(registers, left, x, y, right, b0, states, num_r, result, out):
-    """Two rows of C, where the rows of B are contiguous; x, y: where the two rows of A begin, equal if only one."""
-    index, a_k, b_k, chosen, count = states
-    block, listed = len(registers) * LANES, len(chosen) > 0
-    low = broadcast(registers, -np.inf)
-    for at in range(0, num_r, block):
-        rest = num_r - at
-        row_best, next_best = low, low
-        if rest >= block:
-            for j in range(count):
-                k = chosen[j] if listed else j
-                row, place = load(registers, right, b0 + index[b_k + k] + at), index[a_k + k]
-                row_best = maximum(row_best, add(repeat(registers, left, x + place), row))
-                next_best = maximum(next_best, add(repeat(registers, left, y + place), row))
-        else:
-            for j in range(count):
-                k = chosen[j] if listed else j
-                row, place = load_part(registers, right, b0 + index[b_k + k] + at, rest), index[a_k + k]
-                row_best = maximum(row_best, add(repeat(registers, left, x + place), row))
-                next_best = maximum(next_best, add(repeat(registers, left, y + place), row))
-        store_some(result, out + at, rest, block, row_best)
-        if x != y:
-            store_some(result, out + num_r + at, rest, block, next_best)
-
-
 @inner
 def contract_maxima(pattern, patterns, left, a, right, b, result, c, chosen, count):
     """C[b, l, r] = max_k A[b, l, k] + B[b, k, r] over the states chosen[0] … chosen[count − 1]; if empty 0, 1 …
@@ -95,17 +67,16 @@ def contract_maxima(pattern, patterns, left, a, right, b, result, c, chosen, cou
     dims, index = patterns.dims, patterns.offsets
     num_b, num_l, num_r = dims[pattern, 0], dims[pattern, 1], dims[pattern, 3]
     a_b, a_l, a_k, b_b, b_k, b_r = offset_lists(pattern, patterns)
-    contiguous, out, states = patterns.dims[pattern, 4] == 1, c, _States(index, a_k, b_k, chosen, count)
+    by_rows, x_row, out = dims[pattern, 4] == 1 and num_r > 1, dims[pattern, 6], c
+    rows = num_l if x_row >= 0 else 1
+    x_step, y_step = distance(index, a_k, dims[pattern, 2]), distance(index, b_k, dims[pattern, 2])
     for ib in range(num_b):
         a0, b0 = a + index[a_b + ib], b + index[b_b + ib]
-        if contiguous and num_r > 1:
-            for il in range(0, num_l, 2):
-                x, y = _two_rows(index, a_l, il, num_l, a0)
-                if num_r <= LANES:
-                    _maximum_rows(NARROW, left, x, y, right, b0, states, num_r, result, out)
-                else:
-                    _maximum_rows(WIDE, left, x, y, right, b0, states, num_r, result, out)
-                out += num_r * min(2, num_l - il)
+        if by_rows:
+            for il in range(0, num_l, rows):
+                x, y = Terms(left, a0 + index[a_l + il], x_step, x_row), Terms(right, b0, y_step, np.int64(1))
+                best_sums(x, y, chosen, (count, rows, num_r), result, out, num_r)
+                out += rows * num_r
             continue
         for il in range(num_l):
             x = a0 + index[a_l + il]
@@ -149,7 +120,7 @@ def sweep_up(first, last, programs, patterns, value, top, every):
 @inlined
 def _pull_rows(registers, value, outside, x, y, b0, states, num_r, top, row, reach):
     """A° of two rows; `row` holds the two rows of C°, each with `reach` cells of which those beyond num_r are -inf."""
-    index, a_k, b_k, _, count = states
+    index, a_k, b_k, count = states
     block = len(registers) * LANES
     low = broadcast(registers, -np.inf)
     for k in range(count):
@@ -164,68 +135,40 @@ def _pull_rows(registers, value, outside, x, y, b0, states, num_r, top, row, rea
             outside[y + at] = max(outside[y + at], largest(two) - top)
 
 
-@inlined
-def _maximum_turned(registers, outside, x, y, table, place, num_r, num_k, row, reach):
-    """Two rows of max_r C°[l, r] + B[r, k] into `row`; x, y: where the rows of C° begin, equal if only one."""
-    block = len(registers) * LANES
-    low = broadcast(registers, -np.inf)
-    for at in range(0, num_k, block):
-        rest, here = num_k - at, place + at
-        one, two = low, low
-        if rest >= block:
-            for r in range(num_r):
-                right = load(registers, table, here)
-                one = maximum(one, add(repeat(registers, outside, x + r), right))
-                two = maximum(two, add(repeat(registers, outside, y + r), right))
-                here += num_k
-        else:
-            for r in range(num_r):
-                right = load_part(registers, table, here, rest)
-                one = maximum(one, add(repeat(registers, outside, x + r), right))
-                two = maximum(two, add(repeat(registers, outside, y + r), right))
-                here += num_k
-        store_some(row, at, rest, block, one)
-        store_some(row, reach + at, rest, block, two)
-
-
 @inner
-def _pull_left_shared(pattern, patterns, value, outside, a, b, c, top, row, turned):
-    """A° where B is a shared table with contiguous rows."""
+def _pull_left_shared(pattern, patterns, value, outside, a, b, c, top, row, turned, none):
+    """A° where B is a shared table with contiguous rows.   none: an empty list of states."""
     start, index = patterns.start, patterns.offsets
     num_b, num_l, num_k, num_r = group_sizes(pattern, patterns)
     a_b, a_l, a_k = start[pattern, 0], start[pattern, 1], start[pattern, 2]
-    out, reach = c, len(row) // 2
+    out, one, together = c, np.int64(1), distance(index, a_k, num_k) == 1
     if turned.by[b] != pattern + 1:
         turned.by[b] = pattern + 1
         turn_table(pattern, patterns, value, b, turned.value, b)
     for ib in range(num_b):
-        place = b + ib * num_k * num_r
-        for il in range(0, num_l, 2):
-            x, y = out, out + num_r if il + 1 < num_l else out
-            if num_k <= LANES:
-                _maximum_turned(NARROW, outside, x, y, turned.value, place, num_r, num_k, row, reach)
-            else:
-                _maximum_turned(WIDE, outside, x, y, turned.value, place, num_r, num_k, row, reach)
-            left = a + index[a_b + ib] + index[a_l + il]
-            for k in range(num_k):
-                at = left + index[a_k + k]
-                outside[at] = max(outside[at], row[k] - top)
-            if x != y:
-                left = a + index[a_b + ib] + index[a_l + il + 1]
+        y = Terms(turned.value, b + ib * num_k * num_r, num_k, one)
+        for il in range(0, num_l, 3):
+            rows = min(3, num_l - il)
+            best_sums(Terms(outside, out, one, num_r), y, none, (num_r, rows, num_k), row, 0, num_k)
+            for m in range(rows):
+                left = a + index[a_b + ib] + index[a_l + il + m] + index[a_k]
+                if together:
+                    _raise_run(outside, left, row, m * num_k, num_k, -top)
+                    continue
                 for k in range(num_k):
                     at = left + index[a_k + k]
-                    outside[at] = max(outside[at], row[reach + k] - top)
-            out += num_r * min(2, num_l - il)
+                    outside[at] = max(outside[at], row[m * num_k + k] - top)
+            out += num_r * rows
 
 
 @inner
-def _pull_left(pattern, patterns, value, outside, a, b, c, top, row, every):
-    """A°.   row: workspace of two padded rows.   every: an empty list of states."""
+def _pull_left(pattern, patterns, value, outside, a, b, c, top, row):
+    """A°.   row: workspace of two padded rows."""
     index = patterns.offsets
     num_b, num_l, num_k, num_r = group_sizes(pattern, patterns)
     a_b, a_l, a_k, b_b, b_k, b_r = offset_lists(pattern, patterns)
     contiguous, out, reach = patterns.dims[pattern, 4] == 1, c, len(row) // 2
-    states = _States(index, a_k, b_k, every, num_k)
+    states = index, a_k, b_k, num_k
     for ib in range(num_b):
         a0, b0 = a + index[a_b + ib], b + index[b_b + ib]
         if contiguous and num_r > 1:
@@ -256,12 +199,12 @@ def _pull_left(pattern, patterns, value, outside, a, b, c, top, row, every):
 
 
 @inlined
-def _raise_run(values, at, other, count, amount):
-    """values[at + r] becomes at least values[other + r] + amount."""
+def _raise_run(values, at, others, other, count, amount):
+    """values[at + r] becomes at least others[other + r] + amount."""
     more = broadcast(NARROW, amount)
     for r in range(0, count, LANES):
         rest = count - r
-        raised = add(load_some(NARROW, values, other + r, rest), more)
+        raised = add(load_some(NARROW, others, other + r, rest), more)
         store_some(values, at + r, rest, LANES, maximum(load_some(NARROW, values, at + r, rest), raised))
 
 
@@ -279,7 +222,7 @@ def _pull_right(pattern, patterns, value, outside, a, b, c, top):
             for k in range(num_k):
                 score, right = value[x + index[a_k + k]] - top, b0 + index[b_k + k]
                 if dims[pattern, 4] == 1:
-                    _raise_run(outside, right, out, num_r, score)
+                    _raise_run(outside, right, outside, out, num_r, score)
                     continue
                 for r in range(num_r):
                     at = right + index[b_r + r]
@@ -293,8 +236,17 @@ def _read_maxima(pattern, patterns, value, outside, a, b, c, local_end, top, max
     index = patterns.offsets
     num_b, num_l, num_k, num_r = group_sizes(pattern, patterns)
     a_b, a_l, a_k, b_b, b_k, b_r = offset_lists(pattern, patterns)
+    together = a >= local_end and distance(index, a_k, num_k) == 1
     for ib in range(num_b):
         a0, b0 = a + index[a_b + ib], b + index[b_b + ib]
+        if together:
+            for il in range(num_l):
+                x = a0 + index[a_l + il] + index[a_k]
+                for k in range(0, num_k, LANES):
+                    at, rest = states + k, num_k - k
+                    score = add(load_some(NARROW, value, x + k, rest), load_some(NARROW, outside, x + k, rest))
+                    store_some(maxima, at, rest, LANES, maximum(load_some(NARROW, maxima, at, rest), score))
+            continue
         for k in range(num_k):
             best, x, y = maxima[states + k], a0 + index[a_k + k], b0 + index[b_k + k]
             if a >= local_end:
@@ -332,9 +284,9 @@ def sweep_down(first, last, programs, patterns, value, outside, top, spans, stat
             raise_by_index(value, outside, a, b, c, pattern, patterns, a >= local_end, b >= local_end)
             continue
         if a >= local_end and b < len(turned.by) and dims[pattern, 4] == 1 and dims[pattern, 3] > 1:
-            _pull_left_shared(pattern, patterns, value, outside, a, b, c, top[i], row, turned)
+            _pull_left_shared(pattern, patterns, value, outside, a, b, c, top[i], row, turned, programs.variable[:0])
         elif a >= local_end:
-            _pull_left(pattern, patterns, value, outside, a, b, c, top[i], row, programs.variable[:0])
+            _pull_left(pattern, patterns, value, outside, a, b, c, top[i], row)
         if b >= local_end:
             _pull_right(pattern, patterns, value, outside, a, b, c, top[i])
         v = programs.variable[i]

@@ -83,7 +83,7 @@ def path_workspace(first, last, shapes, programs, patterns, rows):
         np.zeros(steps, np.bool_), np.empty(steps, np.int32), np.full(variables, FREE, np.int32),
         np.arange(most).astype(np.int32), np.empty(most, np.int32),
     )  # fmt: skip
-    return w, np.zeros(states), np.empty(variables, np.int32), np.empty(2 * (widest + 3 * LANES)), turned
+    return w, np.zeros(states), np.empty(variables, np.int32), np.empty(3 * (widest + 3 * LANES)), turned
 
 
 @inner
