@@ -332,8 +332,8 @@ def _best_columns(registers, third, x, y, chosen, m, column, sizes, out, out_at,
 
 @inner
 def best_sums(x, y, chosen, sizes, out, out_at, out_row):
-    """out[m, r] = max_n x[n, m] + y[n, r] over the terms chosen[0], chosen[1] …, or 0, 1 … if that is empty; the rest is
-    as in `product`.
+    """out[m, r] = max_n x[n, m] + y[n, r] over the terms chosen[0], chosen[1] …, or 0, 1 … if that is empty; the rest
+    is as in `product`.
     """
     m, rows, columns = 0, sizes[1], sizes[2]
     while m < rows:
