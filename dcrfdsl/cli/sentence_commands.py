@@ -86,10 +86,11 @@ def _explanation_json(explanation: models.Explanation) -> dict[str, object]:
 
 def _print_explanation(explanation: models.Explanation, word: str, top: int) -> None:
     one, other = explanation.probabilities
+    likely = "over 0.999" if 0.9995 <= one < 1.0 else f"{one:.3g}"
     token = f" `{printable(word)}`" if word else ""
     print(
         f"position {explanation.position + 1}{token}: {explanation.label} is {printable(explanation.chosen)} "
-        f"(probability {one:.3g}), not {printable(explanation.runner_up)} ({other:.3g})"
+        f"(probability {likely}), not {printable(explanation.runner_up)} ({other:.3g})"
     )
     for line in models.explanation_remarks(explanation):
         print(printable(line))

@@ -154,13 +154,21 @@ def _plain_array(values: Sequence[Any] | NDArray[Any]) -> NDArray[Any] | None:
 
     NumPy reads a boolean among numbers as 0 or 1; only arrays of booleans alone are accepted as vectors.
     """
-    if any(isinstance(value, list | tuple) and bool in set(map(type, value)) for value in values):
+    if not isinstance(values, np.ndarray) and _holds_boolean(values):
         return None
     try:
         array = np.asarray(values)
     except (ValueError, OverflowError):  # unequal lengths
         return None
     return array if array.dtype.kind in "iuf" or (array is values and array.dtype.kind == "b") else None
+
+
+def _holds_boolean(values: Sequence[Any]) -> bool:
+    """Whether a boolean is among the values, or in a list among them."""
+    types = {*map(type, values)}
+    if types.isdisjoint((list, tuple)):
+        return not types.isdisjoint((bool, np.bool_))
+    return any(_holds_boolean(one) for one in values if isinstance(one, list | tuple))
 
 
 def _vector_of_value(value: Any, size: int) -> Floats:

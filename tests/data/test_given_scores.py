@@ -442,3 +442,12 @@ def test_views_of_learned_states_need_names() -> None:
         rows = [{"s": [[0.0, 1.0], [1.0, 0.0]], "y": labels}]
         with pytest.raises(DcrfError, match="without names"):
             dcrfdsl.fit(template, dcrfdsl.corpus_from_rows(rows, data))
+
+
+@pytest.mark.parametrize("kind", ["rows", "jsonl"])
+@pytest.mark.parametrize("scores", [[0.5, True, 2.0], [[0.5], [True], [2.0]], {"O": 0.5, "B": True, "I": 2.0}])
+def test_a_boolean_among_scores_is_no_number(kind: str, scores: Any, tmp_path: Path) -> None:
+    with pytest.raises(DcrfError) as raised:
+        written(tmp_path, kind, [[0.5, 1.0, 2.0], scores])
+    (problem,) = raised.value.diagnostics
+    assert problem.slug == "bad-value" and "found `True`, expected a number" in problem.message

@@ -55,7 +55,8 @@ def sentence_graph(
     for kind, anchor, instance in zip(shape.kinds, shape.anchors, shape.scopes, strict=True):
         template, scope = graph.kinds[kind].template, tuple(number[v] for v in instance)
         factors.append(FactorMark(template.name, anchor, scope, firing(template, anchor)))
-    title = f"sentence {sentence + 1} of {corpus.file}: {len(variables)} variables, {len(factors)} factors"
+    counts = f"{len(variables)} variable{'s' * (len(variables) != 1)}, {len(factors)} factor{'s' * (len(factors) != 1)}"
+    title = f"sentence {sentence + 1} of {corpus.file}: {counts}"
     return GraphDrawing(title, words, variables, tuple(factors))
 
 
