@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Annotated
 
 from .. import model as model_room, semantics
-from ..foundation import data_error, json_text
+from ..foundation import data_error, ensure_writable, json_text
 from .command_files import Output, load_model, read_features, refuse_clash, refuse_sentence
 from .console import Talk, refuse
 from .inference_notes import threshold_lines, training_notes
@@ -145,6 +145,7 @@ def report(
     inputs = (model, data, *(beside or ()), *(features or ()))
     for page in (Output("-o", output), *_further_pages(output)):
         refuse_clash([page], inputs)
+    ensure_writable(output)
     talk = Talk(quiet)
     paths = [model, *(beside or ())]
     models, corpora = models_on(paths, data, read_features(features), talk)

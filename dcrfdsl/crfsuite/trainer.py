@@ -14,6 +14,7 @@ import sys
 from collections.abc import Iterable, Mapping
 from typing import Any, Self
 
+from ..foundation import ensure_writable
 from .items import Item, ItemSequence
 from .model_file import write_crfsuite_file
 from .trainer_log import TrainLogParser
@@ -156,10 +157,12 @@ class BaseTrainer:
         model: the file to write, for `Tagger.open`; empty: none is written.
         holdout: a group of sequences that are left out, and measured on after each iteration; -1: none.
 
-        ValueError if there is no sequence to train on, DcrfError if the file cannot be written.
+        ValueError if there is no sequence to train on, DcrfError if the file cannot be written; before training.
         """
         if not self._data.num_sequences:
             raise ValueError("The data is empty. Call Trainer.append before Trainer.train.")
+        if model:
+            ensure_writable(os.fsdecode(model))
         self._before_train()
         training = Training(self._data, self._algorithm, dict(self._values), int(holdout), self.message)
         trained = training.run()

@@ -105,6 +105,7 @@ class CRF(SequenceEstimator):
     model_: bytes = field(init=False)
     training_log_: Any = field(init=False)
     _tagger: Tagger | None = field(default=None, init=False)
+    _opened_file: Any = field(default=None, init=False)  # the `model_filename` that `_tagger` is of; None after `fit`
 
     def fit(self, X: Any, y: Any = None, X_dev: Any = None, y_dev: Any = None, **others: Any) -> Self:
         """Trains a model, in place of one that was trained before. Returns the estimator.
@@ -137,6 +138,7 @@ class CRF(SequenceEstimator):
                 trainer.train(path, holdout=holdout)
                 content = Path(path).read_bytes()
         self.model_, self.training_log_, self._tagger = content, trainer.logparser, _opened(content)
+        self._opened_file = None
         return self
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -192,9 +194,10 @@ class CRF(SequenceEstimator):
     @property
     def tagger_(self) -> Tagger:
         """The model as a `dcrfdsl.crfsuite.Tagger`. NotFittedError if there is none."""
-        if self._tagger is None:
+        file = None if "model_" in vars(self) else self.model_filename
+        if self._tagger is None or self._opened_file != file:
             with input_errors():
-                self._tagger = _opened(self._content())
+                self._tagger, self._opened_file = _opened(self._content()), file
         return self._tagger
 
     def _content(self) -> bytes:

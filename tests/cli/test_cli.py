@@ -143,6 +143,7 @@ REFUSED = {
     "fmt missing.dcrf": "no-file",
     "train chunk.dcrf missing.txt -o a.model": "file-error",
     "train chunk.dcrf train.txt -o no/a.model": "no-such-directory",
+    "report missing.model missing.txt -o no/page.html": "no-such-directory",
     "train chunk.dcrf train.txt -o chunk.dcrf": "output-is-input",
     "train chunk.dcrf train.txt -o a.model --features missing.py": "feature-file",
     "train chunk.dcrf train.txt -o a.model --stage nowhere": "unknown-stage",

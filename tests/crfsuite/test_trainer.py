@@ -317,8 +317,11 @@ def test_what_cannot_be_trained_or_written_is_said(tmp_path: Path) -> None:
     trainer.append([["a"], ["b"]], ["x", "y"])
     with pytest.raises(ValueError, match="no item to train on"):
         trainer.train("", holdout=0)
+    heard: list[str] = []
+    trainer.message = heard.append
     with pytest.raises(DcrfError):
         trainer.train(tmp_path / "no folder" / "m")
+    assert heard == []  # it has not trained for nothing
     trainer.select("l2sgd")
     trainer.set("c2", 0)
     with pytest.raises(ValueError, match="`c2` must be above 0"):

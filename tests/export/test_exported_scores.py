@@ -98,6 +98,9 @@ def test_lines_of_json_and_errors(tmp_path: Path) -> None:
         [sys.executable, str(tmp_path / "tagger.py"), str(lines)], capture_output=True, text=True, check=True
     )
     assert len(done.stdout.splitlines()) == len(rows)
+    assert run(["tag", str(tmp_path / "a.model"), str(lines), "-o", str(tmp_path / "out"), "-q"]) == 0
+    assert "-Infinity" in lines.read_text() and '"-inf"' in done.stdout  # JSON has no infinity
+    assert done.stdout == (tmp_path / "out").read_text()
     for bad in ([[0.0, 1.0]], [[0.0, 1.0, float("nan")]], [[0.0, 1.0, float("inf")]], [{"B-X": 1.0}]):
         with pytest.raises(TaggerError, match="column `s`"):
             tagger.tag({"word": ["a"], "s": bad})

@@ -6,6 +6,7 @@ import ast
 import functools
 import json
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -104,11 +105,12 @@ INPUTS = {
     "controls that are no white space": ("conll", "a\x1c N\nb\x1fc V\n"),
     "mark": ("conll", "\ufeffa N\nb V\n"),
     "lists": ("jsonl", '{"word": ["a", "é"], "pos": ["N", "V"], "other": 1e2}\n\n{"word": [], "pos": []}\n'),
+    "half a pair": ("jsonl", '{"word": ["a"], "pos": ["N"], "other": "\\ud800 é"}\n'),
     "tokens": ("jsonl", '[{"word": "a", "pos": "N"}, {"word": "b", "pos": "V"}]\r\n[["a", "N"], ["b", "V"]]'),
 }
 
 
-QUICK = ("windows", "controls that are no white space", "labels are there", "tabs", "lists", "tokens")
+QUICK = ("windows", "controls that are no white space", "labels are there", "tabs", "lists", "half a pair", "tokens")
 
 
 @pytest.mark.parametrize("case", [pytest.param(c, marks=() if c in QUICK else pytest.mark.long) for c in INPUTS])
@@ -189,6 +191,29 @@ def test_a_program_that_waits_gets_its_answer(tmp_path: Path) -> None:
             process.stdin.flush()
             for line in sentence.splitlines():
                 assert process.stdout.readline().startswith(line)
+
+
+def test_a_name_of_a_file_that_is_no_text(tmp_path: Path, printed: Callable[..., bytes]) -> None:
+    model, file = trained(MODELS["chain"]), tmp_path / os.fsdecode(b"\xff.txt")
+    model.save(tmp_path / "a.model")
+    stored = export_tagger(model, tmp_path / "tagger.py").arrays
+    file.write_text(TEXT)
+    ours = printed(main, "--model", stored, file, "--json")
+    assert ours == printed(run, "tag", tmp_path / "a.model", file, "--json")
+    assert json.loads(ours.splitlines()[0])["file"] == str(file)
+
+
+def test_ctrl_c_ends_a_program_without_a_traceback(tmp_path: Path) -> None:
+    export_tagger(trained(MODELS["chain"]), tmp_path / "tagger.py")
+    pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    as_in_a_terminal = functools.partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
+    command = [sys.executable, "-I", str(tmp_path / "tagger.py")]
+    with subprocess.Popen(command, preexec_fn=as_in_a_terminal, **pipes) as process:  # type: ignore[call-overload]
+        process.stdin.write(b"a N\n\n")
+        process.stdin.flush()
+        assert process.stdout.readline().startswith(b"a N")  # it waits for the next sentence
+        process.send_signal(signal.SIGINT)
+        assert (process.wait(), process.stderr.read()) == (130, b"")
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs the device /dev/full")

@@ -189,6 +189,8 @@ def test_a_model_file_is_written_and_read(crf: CRF, tmp_path: Path) -> None:
     reader = CRF(model_filename=str(path))
     assert reader.predict(X_TEST).tolist() == crf.predict(X_TEST).tolist()
     assert pickle.loads(pickle.dumps(reader)).classes_ == crf.classes_
+    other = clone(crf).set_params(model_filename=tmp_path / "b.crfsuite").fit(X, [["N"] * len(own) for own in Y])
+    assert reader.set_params(model_filename=other.model_filename).classes_ == other.classes_ == ["N"]
     path.write_bytes(b"lCRF, cut")
     with pytest.raises(ValueError, match=r"cut|damaged|model"):
         CRF(model_filename=path).predict(X_TEST)

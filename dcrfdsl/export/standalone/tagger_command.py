@@ -22,10 +22,11 @@ from .tagger_tokens import TaggerError
 
 SMALLEST = 5e-5  # a probability below this would read 0.0000
 INPUT_ERROR = 1
+INTERRUPTED = 130  # as shells have it: 128 + SIGINT
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """The exit code: 0 done, 1 unusable input, 2 wrong usage."""
+    """The exit code: 0 done, 1 unusable input, 2 wrong usage, 130 ended by Ctrl-C."""
     options = _parsed(sys.argv[1:] if arguments is None else arguments)
     try:
         if sys.stdout is None:
@@ -42,6 +43,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
                     sentences = _tag(tagger, stream, file, options, sentences)
     except TaggerError as error:
         return _failed(str(error))
+    except KeyboardInterrupt:
+        return INTERRUPTED
     except BrokenPipeError:
         pass  # the reader, such as `head`, has enough
     except OSError as error:
@@ -55,6 +58,11 @@ def _failed(message: str) -> int:
         with suppress(OSError):
             sys.stderr.write(f"error: {message}\n")
     return INPUT_ERROR
+
+
+def _bytes(text: str) -> bytes:
+    """UTF-8. Half a surrogate pair, of a name of a file or of JSON that no column reads, is written as JSON has it."""
+    return text.encode("utf-8", "backslashreplace")
 
 
 def _write(data: bytes) -> None:
@@ -106,13 +114,13 @@ def _tag(tagger: Tagger, stream: BinaryIO, file: str, options: Options, done: in
         tagged, _ = tagger._labelled(block.sentences, given)
         tables = tagger.marginals_all(block.sentences, given) if options.marginals else None
         if options.json:
-            _write(_records(tagger, block, tagged, tables, file, done).encode())
+            _write(_bytes(_records(tagger, block, tagged, tables, file, done)))
         else:
             if tables is not None:
                 for labels, table in zip(tagged, tables, strict=True):
                     for label in tagger.labels:
                         labels[f"{label}_marginals"] = _distributions(tagger.states[label], table[label])
-            _write((block.mark + form.written(block, tagged)).encode())
+            _write(_bytes(block.mark + form.written(block, tagged)))
         done += len(block.sentences)
     return done
 

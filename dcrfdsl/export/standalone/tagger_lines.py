@@ -171,9 +171,10 @@ class JsonFormat:
     columns: Sequence[Column]
     labels: Sequence[str]
 
-    def _decoded(self, line: str) -> Any:
+    def _decoded(self, line: str, impossible: float | str = -math.inf) -> Any:
         gaps = any(column.missing is not None for column in self.columns)
-        return _decoded(line, gaps=gaps, scores=any(column.type == "scores" for column in self.columns))
+        has_scores = any(column.type == "scores" for column in self.columns)
+        return _decoded(line, gaps=gaps, impossible=impossible if has_scores else None)
 
     def end(self, text: bytes) -> int:
         return text.rfind(b"\n") + 1
@@ -200,17 +201,17 @@ class JsonFormat:
         for n, line in enumerate(lines):
             if line and not line.isspace():
                 predicted = of_line.get(n, {name: [] for name in names})
-                sentence = json.dumps(_with_labels(self._decoded(line), predicted), ensure_ascii=False)
+                sentence = json.dumps(_with_labels(self._decoded(line, "-inf"), predicted), ensure_ascii=False)
                 lines[n] = sentence + ("\r" if line.endswith("\r") else "")
         return "\n".join(lines)
 
 
-def _decoded(line: str, *, gaps: bool, scores: bool) -> Any:
-    """The value of a line. gaps: whether `NaN` is a missing number.   scores: whether `-Infinity` is a score."""
+def _decoded(line: str, *, gaps: bool, impossible: float | str | None) -> Any:
+    """The value of a line. gaps: whether `NaN` is a missing number.   impossible: what `-Infinity` is, if a score."""
 
-    def constant(text: str) -> float | None:
-        if scores and text == "-Infinity":
-            return -math.inf
+    def constant(text: str) -> float | str | None:
+        if impossible is not None and text == "-Infinity":
+            return impossible
         return None if gaps and text == "NaN" else _json_number(text)
 
     try:

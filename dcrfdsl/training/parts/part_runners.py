@@ -105,7 +105,7 @@ ATTEMPTS = 20  # of an evaluation that loses workers
 MOST_SHARED = 8  # things that passes share, which a worker keeps: those of clients that went away stay
 POLL = 0.5  # seconds before a lost worker's parts are computed again
 PATIENCE = 60.0  # seconds without any worker before training ends
-RESUME = "start the scheduler and its workers again, and run the same command with `--resume`"
+RESUME = "start the scheduler and its workers again; with a checkpoint, `--resume` goes on from there"
 
 
 class _LostWorker(Exception):
