@@ -60,15 +60,13 @@ def _failed(message: str) -> int:
     return INPUT_ERROR
 
 
-def _bytes(text: str) -> bytes:
-    """UTF-8. Half a surrogate pair, of a name of a file or of JSON that no column reads, is written as JSON has it."""
-    return text.encode("utf-8", "backslashreplace")
+def _write(text: str) -> None:
+    """Writes all of a text to stdout, or raises OSError. A raw stream takes what there is room for, and says how much.
 
-
-def _write(data: bytes) -> None:
-    """Writes all bytes to stdout, or raises OSError. A raw stream takes what there is room for, and says how much."""
+    Half a surrogate pair, of the name of a file or of JSON that no column reads, is written as JSON has it.
+    """
     buffer: Any = sys.stdout.buffer
-    stream, rest = getattr(buffer, "raw", buffer), memoryview(data)
+    stream, rest = getattr(buffer, "raw", buffer), memoryview(text.encode("utf-8", "backslashreplace"))
     while rest:
         taken = stream.write(rest)
         if taken is None:  # a pipe that does not block, and is full
@@ -114,13 +112,13 @@ def _tag(tagger: Tagger, stream: BinaryIO, file: str, options: Options, done: in
         tagged, _ = tagger._labelled(block.sentences, given)
         tables = tagger.marginals_all(block.sentences, given) if options.marginals else None
         if options.json:
-            _write(_bytes(_records(tagger, block, tagged, tables, file, done)))
+            _write(_records(tagger, block, tagged, tables, file, done))
         else:
             if tables is not None:
                 for labels, table in zip(tagged, tables, strict=True):
                     for label in tagger.labels:
                         labels[f"{label}_marginals"] = _distributions(tagger.states[label], table[label])
-            _write(_bytes(block.mark + form.written(block, tagged)))
+            _write(block.mark + form.written(block, tagged))
         done += len(block.sentences)
     return done
 
