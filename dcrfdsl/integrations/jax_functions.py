@@ -25,7 +25,7 @@ from ..foundation import Mask, needed
 from ..model import TrainedModel
 from ..training import AnyTemplate
 from . import score_checks
-from .scored_batches import Arrays, BatchFunction, LabelledBatch, ScoredTemplate
+from .scored_batches import Arrays, BatchFunction, LabelledBatch, ScoredTemplate, best_codes
 
 with needed("jax", "this needs the package `jax`, 0.7 or newer"):
     import jax
@@ -102,7 +102,7 @@ class TemplateFunctions:
     def mode(self, weights: Array, scores: Any, lengths: Any = None) -> Array | dict[str, Array]:
         """The codes of the best labels, [B, T], by the template's rule of decoding; by label if there are several.
 
-        weights, scores, lengths: as for `log_partition`. Where there is no token, codes are -1.
+        weights, scores, lengths: as for `log_partition`. Where there is no token, or no labelling, codes are -1.
         """
         given = jax.lax.stop_gradient((self._weights(weights), self._columns(scores)))
         shape = next(iter(given[1].values())).shape[:2]
@@ -194,7 +194,7 @@ class TemplateFunctions:
             score_checks.check_scores(name, inputs[name], kept)
         model = self.model(weights)
         predictor = model.prepare(self.template.corpus(kept.sum(1), inputs))
-        best = model.predict(predictor, threads=self.template.workers.threads).codes
+        best = best_codes(model.predict(predictor, threads=self.template.workers.threads), kept.sum(1))
         found = {label: np.full(shape, UNKNOWN) for label in self.template.labels}
         for label, codes in found.items():
             codes[kept] = best[label]

@@ -419,9 +419,12 @@ class _Batch(NamedTuple):
         kept = [t for t, is_special in enumerate(special) if not is_special]
         if word_ids is not None:
             pieces: dict[int, list[int]] = {}
-            for t in kept:
-                if word_ids[t] is not None:
-                    pieces.setdefault(int(word_ids[t]), []).append(t)
+            numbered = [(int(word_ids[t]), t) for t in kept if word_ids[t] is not None]
+            if numbered != sorted(numbered) or min(numbered, default=(0,)) < (0,):
+                message = f"`word_ids` of text {n + 1} are no numbers of words that rise from 0, and None elsewhere"
+                raise data_error("bad-argument", message, help="of two texts mask one, by `special_tokens_mask`")
+            for word, t in numbered:
+                pieces.setdefault(word, []).append(t)
             return list(pieces.values())
         return [[t] for t in kept if offsets is None or offsets[t][0] < offsets[t][1]]
 
@@ -452,7 +455,11 @@ def _places(text: Any, word_ids: Any, offsets: Any, units: Units) -> tuple[str, 
         message = "without `offset_mapping` it is not known where in the text a piece is"
         remedy = "call the tokenizer with `return_offsets_mapping=True`, or ask for `labels` alone"
         raise data_error("bad-argument", message, help=remedy)
-    return text, [(min(offsets[t][0] for t in unit), max(offsets[t][1] for t in unit)) for unit in units]
+    places = [(min(offsets[t][0] for t in unit), max(offsets[t][1] for t in unit)) for unit in units]
+    if wrong := [pair for pair in places if not 0 <= pair[0] <= pair[1] <= len(text)]:
+        message = f"`offset_mapping` has the characters {wrong[0]} in a text of {len(text)}"
+        raise data_error("bad-argument", message, help="give the texts in the order of the logits")
+    return text, places
 
 
 def _answer(found: FoundSegment, text: str, start: int, end: int) -> dict[str, Any]:

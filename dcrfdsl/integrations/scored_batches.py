@@ -35,7 +35,7 @@ from ..inference import METHODS, Binder, BoundData, Expectations, Workers, choos
 from ..kernels.lattice import score_contexts
 from ..kernels.optimization import count_labellings, subtract_labellings
 from ..kernels.tables import Potentials, add_bias_gradient
-from ..model import TrainedModel, TrainingRecord
+from ..model import Prediction, TrainedModel, TrainingRecord
 from ..semantics import ModelSpec, TrainSettings, check_or_raise, inference_settings, load_text, stage_settings
 from ..training import AnyTemplate, as_resolved, assemble
 
@@ -50,6 +50,12 @@ LEAST_ROOM = 256  # tokens that are bound at least
 # The first derivative by values at ±h and ±2h: f' = Σ c f(x + k h) / h, with an error of h⁴ f⁗'/30.
 STEPS = {1: 2 / 3, -1: -2 / 3, 2: -1 / 12, -2: 1 / 12}
 STEP = 1e-3  # in units of the largest entry of a direction, so that the error is about 1e-12
+
+
+def best_codes(prediction: Prediction, lengths: Ints) -> dict[str, Ints]:
+    """The best codes by label, [N] each; -1 in sentences that have no labelling.   lengths: [B]."""
+    none = np.repeat(np.isin(np.arange(len(lengths)), prediction.status.impossible), lengths)
+    return {label: np.where(none, -1, codes) for label, codes in prediction.codes.items()}
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ from ..graph import Gold
 from ..model import Prediction, Predictor, TrainedModel, gold_of
 from ..training import AnyTemplate
 from . import score_checks
-from .scored_batches import LabelledBatch, ScoredBatch, ScoredTemplate
+from .scored_batches import LabelledBatch, ScoredBatch, ScoredTemplate, best_codes
 from .torch_derivatives import BatchSum, CriterionSum, ExpectedScore, PaddedFunction, Places, array_of
 
 with needed("torch"):
@@ -206,7 +206,7 @@ class Layer(nn.Module):
 class SequenceDistribution:
     """p(labels | scores) for a batch of B sentences of up to T tokens. Made by a `Layer`.
 
-    Values of positions that are not there are 0, and their codes -1.
+    Values of positions that are not there are 0, and their codes -1, as in a sentence without any labelling.
     """
 
     def __init__(self, layer: Layer, scores: Mapping[str, Tensor], kept: Mask):
@@ -374,7 +374,7 @@ class SequenceDistribution:
     @_eager
     def mode(self) -> Tensor | dict[str, Tensor]:
         """The codes of the best labels, [B, T], by the template's rule of decoding; by label if there are several."""
-        return self._labels(self.prediction.codes)
+        return self._labels(best_codes(self.prediction, self._places.lengths))
 
     @_eager
     def sample(self, count: int = 1, *, seed: int = 0) -> Tensor | dict[str, Tensor]:

@@ -105,7 +105,7 @@ class CRF(SequenceEstimator):
     model_: bytes = field(init=False)
     training_log_: Any = field(init=False)
     _tagger: Tagger | None = field(default=None, init=False)
-    _opened_file: Any = field(default=None, init=False)  # the `model_filename` that `_tagger` is of; None after `fit`
+    _opened_file: Any = field(default=None, init=False)  # the `model_filename` that `_tagger` is of
 
     def fit(self, X: Any, y: Any = None, X_dev: Any = None, y_dev: Any = None, **others: Any) -> Self:
         """Trains a model, in place of one that was trained before. Returns the estimator.
@@ -138,7 +138,6 @@ class CRF(SequenceEstimator):
                 trainer.train(path, holdout=holdout)
                 content = Path(path).read_bytes()
         self.model_, self.training_log_, self._tagger = content, trainer.logparser, _opened(content)
-        self._opened_file = None
         return self
 
     def predict(self, X: Any) -> NDArray[Any]:

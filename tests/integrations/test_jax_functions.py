@@ -59,6 +59,18 @@ def by_hand(functions: Any, weights: Any, scores: dict[str, Any], s: int) -> dic
 # values ---------------------------------------------------------------------------------------------------------------
 
 
+def test_a_sentence_without_a_labelling_has_no_best_labels() -> None:
+    functions, weights = functions_of("chain")
+    ((column, table),) = scores_of("chain").items()
+    usual = functions.mode(weights, {column: table}, LENGTHS)
+    s = next(n for n, length in enumerate(LENGTHS) if length > 1)
+    found = functions.mode(weights, {column: table.at[s, 1].set(-jnp.inf)}, LENGTHS)
+    assert found[s].tolist() == [-1] * max(LENGTHS)
+    assert [row for n, row in enumerate(found.tolist()) if n != s] == [
+        row for n, row in enumerate(usual.tolist()) if n != s
+    ]
+
+
 @pytest.mark.parametrize("name", STRUCTURES)
 @pytest.mark.parametrize("compiled", [False, True])
 def test_values_are_those_of_enumeration(name: str, compiled: bool) -> None:

@@ -297,6 +297,16 @@ REFUSED: dict[str, tuple[Any, str]] = {
         lambda d: d(THREE, "a b c", word_ids=[0, 1, 2]),
         r"(?s)without `offset_mapping`.*return_offsets_mapping",
     ),
+    "word ids below 0": (lambda d: d.labels(THREE, word_ids=[0, -1, 1]), r"text 1 are no numbers of words that rise"),
+    "word ids of two texts": (
+        lambda d: d.labels(THREE, word_ids=[0, 1, 0]),
+        r"(?s)text 1 are no numbers of words that rise.*special_tokens_mask",
+    ),
+    "offsets of another text": (
+        lambda d: d(THREE, "a b", offset_mapping=[(0, 1), (2, 3), (4, 5)]),
+        r"has the characters \(4, 5\) in a text of 3",
+    ),
+    "offsets below 0": (lambda d: d(THREE, "a b", offset_mapping=[(-1, 1), (2, 3), (3, 3)]), r"characters \(-1, 1\)"),
     "words": (lambda d: d(THREE, ["a", "b", "c"]), r"(?s)texts are lists of words.*`word_ids`"),
     "words too few": (lambda d: d(THREE, ["a"], word_ids=[0, 0, 1]), r"`word_ids` has word 1, .* a list of 1 words"),
     "words too many": (lambda d: d.labels(THREE, words=["a"] * 4), r"`words` of text 1 are 4, expected 3"),

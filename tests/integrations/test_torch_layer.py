@@ -99,6 +99,19 @@ def test_values_are_those_of_enumeration(name: str, impossible: bool) -> None:
         np.testing.assert_allclose(np.exp(d.topk(3)[1][:, s].numpy()), ranked[:3], atol=1e-9)
 
 
+def test_a_sentence_without_a_labelling_has_no_best_labels() -> None:
+    layer = layer_of("chain")
+    (column, table), *_ = scores_of("chain").items()
+    usual = layer({column: table.detach()}, LENGTHS).mode
+    s = next(n for n, length in enumerate(LENGTHS) if length > 1)
+    table = table.detach().clone()
+    table[s, 1] = -torch.inf
+    d = layer({column: table}, LENGTHS)
+    assert d.mode[s].tolist() == d.sample()[0, s].tolist() == [-1] * max(LENGTHS)
+    kept = [n for n in range(len(LENGTHS)) if n != s]
+    assert torch.equal(d.mode[kept], usual[kept])
+
+
 @pytest.mark.parametrize("name", STRUCTURES)
 def test_log_prob_sums_out_what_is_not_known(name: str) -> None:
     layer, scores = layer_of(name), scores_of(name)

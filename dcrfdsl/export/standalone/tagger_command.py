@@ -22,7 +22,6 @@ from .tagger_tokens import TaggerError
 
 SMALLEST = 5e-5  # a probability below this would read 0.0000
 INPUT_ERROR = 1
-INTERRUPTED = 130  # as shells have it: 128 + SIGINT
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -44,7 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except TaggerError as error:
         return _failed(str(error))
     except KeyboardInterrupt:
-        return INTERRUPTED
+        return 130  # as shells have it: 128 + SIGINT
     except BrokenPipeError:
         pass  # the reader, such as `head`, has enough
     except OSError as error:
@@ -61,11 +60,9 @@ def _failed(message: str) -> int:
 
 
 def _write(text: str) -> None:
-    """Writes all of a text to stdout, or raises OSError. A raw stream takes what there is room for, and says how much.
-
-    Half a surrogate pair, of the name of a file or of JSON that no column reads, is written as JSON has it.
-    """
+    """Writes a whole text to stdout, or raises OSError. A raw stream takes what there is room for, and says how much."""
     buffer: Any = sys.stdout.buffer
+    # Half a surrogate pair, of the name of a file or of JSON that no column reads, is written as JSON has it.
     stream, rest = getattr(buffer, "raw", buffer), memoryview(text.encode("utf-8", "backslashreplace"))
     while rest:
         taken = stream.write(rest)
