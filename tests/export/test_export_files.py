@@ -189,6 +189,9 @@ def test_a_file_that_is_not_there_or_too_new(tmp_path: Path) -> None:
     np.savez(tmp_path / "new.npz", description=description)
     with pytest.raises(TaggerError, match="another version"):
         Tagger(tmp_path / "new.npz")
+    drawn(2, tmp_path).model.save(tmp_path / "a.model")
+    with pytest.raises(TaggerError, match=r"a\.model` is damaged, or no file of a tagger, which ends in `\.npz`$"):
+        Tagger(tmp_path / "a.model")
 
 
 # the command ----------------------------------------------------------------------------------------------------------

@@ -60,7 +60,7 @@ def _failed(message: str) -> int:
 
 
 def _write(text: str) -> None:
-    """Writes a whole text to stdout, or raises OSError. A raw stream takes what there is room for, and says how much."""
+    """Writes a text to stdout, or raises OSError. A raw stream takes what there is room for, and says how much."""
     buffer: Any = sys.stdout.buffer
     # Half a surrogate pair, of the name of a file or of JSON that no column reads, is written as JSON has it.
     stream, rest = getattr(buffer, "raw", buffer), memoryview(text.encode("utf-8", "backslashreplace"))

@@ -46,8 +46,8 @@ class Cut:
         except FileNotFoundError:
             message = f"there is no model file `{path}`: it lies beside the program that it was written with"
             raise TaggerError(message) from None
-        except Exception as error:  # of many kinds: numpy, zipfile, zlib and JSON have their own
-            raise TaggerError(f"`{path}` is damaged, or no file of a tagger: {error}") from None
+        except Exception:  # of many kinds: numpy, zipfile, zlib and JSON have their own, and numpy advises to unpickle
+            raise TaggerError(f"`{path}` is damaged, or no file of a tagger, which ends in `.npz`") from None
         if not known:
             raise TaggerError(f"`{path}` belongs to another version of this program")
         self.at = dict.fromkeys(self.arrays, 0)
