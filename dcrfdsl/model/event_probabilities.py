@@ -234,8 +234,7 @@ class ModelEvents:
         ]
         second, corpus = add(larger), predictor.corpus
         if lost := [s for s, own in log_z.items() if own == -np.inf]:
-            several = corpus.num_sentences > 1
-            raise no_labelling(corpus.token_line[corpus.sentence_off[lost]].tolist() if several else ())
+            raise no_labelling(corpus, lost)
         approximate, converged = first.approximate or second.approximate, (first.status + second.status).converged
         both = (_both(*logs, approximate) for logs in zip(log[ALL].tolist(), log[NONE].tolist(), strict=True))
         return [(float(np.exp(one)), one, other, not approximate, converged) for one, other in both]

@@ -131,9 +131,10 @@ def runs_of_tokens(corpus: Corpus, tokens: int) -> list[tuple[int, int]]:
     return list(itertools.pairwise(cuts.tolist()))
 
 
-def no_labelling(numbers: Sequence[int] = ()) -> DcrfError:
-    """The error that sentences have no possible labelling.   numbers: theirs, from 1; none if there is only one."""
-    where = contradiction_message([f"<rows>:{number}" for number in numbers or (1,)])
+def no_labelling(corpus: Corpus | None = None, sentences: Sequence[int] = ()) -> DcrfError:
+    """The error that sentences, from 0, of a corpus have no possible labelling; without one it is a single sentence."""
+    lines = [1] if corpus is None else corpus.token_line[corpus.sentence_off[[*sentences]]].tolist()
+    where = contradiction_message([f"{'<rows>' if corpus is None else corpus.file}:{line}" for line in lines])
     remedy = "`predict` labels such sentences by their first states, and its status names them"
     return data_error("no-labelling", where, help=remedy)
 
@@ -141,7 +142,7 @@ def no_labelling(numbers: Sequence[int] = ()) -> DcrfError:
 def require_possible(prediction: Prediction, corpus: Corpus | None = None) -> Prediction:
     """The prediction; DcrfError if it has sentences without a possible labelling.   corpus: of several sentences."""
     if impossible := list(prediction.status.impossible):
-        raise no_labelling(() if corpus is None else corpus.token_line[corpus.sentence_off[impossible]].tolist())
+        raise no_labelling(corpus, impossible)
     return prediction
 
 

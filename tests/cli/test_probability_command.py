@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from model_cases import trained
-from template_cases import CASES
+from template_cases import CASES, Case
 
 from dcrfdsl.cli import run
 from dcrfdsl.cli.sentence_commands import probability_text
@@ -52,6 +52,18 @@ def test_every_sentence(files: tuple[str, str], capsys: pytest.CaptureFixture[st
     assert [float(row[1]) for row in rows] == pytest.approx(wanted, rel=1e-3)
     assert run(["probability", *files, "--every", "y[2] is P"]) == 1
     assert "no position 2: the sentence has 1 token (the one at " in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("options", [["-n", "2"], ["--every"]])
+def test_a_sentence_without_a_labelling_has_its_place(
+    options: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = "data conll(word, y)\nlabel y in {P, Q}\nclique y: word\nforbid y is P\nforbid y is Q and word is b\n"
+    trained(Case(text, [[("a", "Q")], [("a", "Q")]]))[0].save(tmp_path / "m")
+    file = tmp_path / "t.txt"
+    file.write_text("a Q\n\n\nb Q\n")
+    assert run(["probability", str(tmp_path / "m"), str(file), "y[1] is Q", *options]) == 1
+    assert f"in the sentence at {file}:4\n" in capsys.readouterr().err
 
 
 def test_labels_known_beforehand(files: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:

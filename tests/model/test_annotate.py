@@ -186,7 +186,7 @@ def test_a_text_that_no_labelling_fits_is_an_error() -> None:
     both = "require outer is B-PER when word has /z/\nrequire outer is B-ORG when word has /z/\n"
     model = fitted(SINGLE.replace("{options}", "") + both, *TRAIN)
     assert model.annotate(["Anna", ""])[1] == []
-    with pytest.raises(DcrfError, match="<rows>:3"):
+    with pytest.raises(DcrfError, match="<texts>:3"):
         model.annotate(["Anna", "", "a z"])
 
 
