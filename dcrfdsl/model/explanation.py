@@ -30,6 +30,7 @@ from ..inference import (
 )
 from ..semantics import ExactSettings, MethodSettings, TrpSettings, inference_settings, is_implied
 from .predicting_model import PredictingModel
+from .prediction import require_possible
 from .predictor import Predictor
 from .sentence_tagging import Sentence
 
@@ -121,7 +122,8 @@ def explain_position(
     if predictor is None or position >= length:
         message = f"there is no position {position}: the sentence has {length} token{'s' * (length != 1)}"
         raise data_error("no-such-position", message, help="positions count from 0")
-    chosen = int(model.predict(predictor, threads=1).codes[name][position])
+    prediction = require_possible(model.predict(predictor, threads=1), predictor.corpus)
+    chosen = int(prediction.codes[name][position])
     probabilities = model.marginals(predictor, threads=1)[0][name][position]
     return explain_label(predictor, model.weights, name, position, chosen, probabilities, against)
 

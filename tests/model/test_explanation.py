@@ -136,6 +136,13 @@ def test_wrong_questions_are_refused(arguments, slug):
     assert caught.value.diagnostics[0].slug == slug
 
 
+def test_a_sentence_without_a_labelling_has_no_other_state_to_ask_for():
+    text = "data conll(word, y)\nlabel y in {P, Q}\nclique y: word\nforbid y is P\nforbid y is Q and word is b\n"
+    model, _ = trained(Case(text, [[("a", "Q")], [("a", "Q")]]))
+    with pytest.raises(DcrfError, match="no labelling satisfies the constraints of the model"):
+        model.explain([("b",)], 0)
+
+
 def test_one_sentence_only():
     model, corpus = trained(CASES["chain"])
     with pytest.raises(DcrfError, match="takes one sentence"):
