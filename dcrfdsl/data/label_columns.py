@@ -164,9 +164,9 @@ def _soft_states(label: Label, states: Sequence[str], corpus: Corpus, missing: I
         at, row = int(tokens[bad[0]]), share[bad[0]]
         odd = np.flatnonzero(~(np.isfinite(row) & (row >= 0.0)))
         why = f"the weight {row[odd[0]]:g} of `{states[odd[0]]}`" if len(odd) else f"weights that sum to {row.sum():g}"
-        if label.soft_column is None and np.isnan(row).any():
-            why = f"a weight of `{states[odd[0]]}` that is no number"
         if label.soft_column is None:
+            if len(odd) and np.isnan(row[odd[0]]):
+                why = f"a weight of `{states[odd[0]]}` that is no number"
             written = f" in `{shortened(corpus.text_column(name).text(at))}`"
         message = f"column `{name}` has {why}{written}, which is no distribution"
         raise token_error(corpus, at, "bad-distribution", message, "give numbers of 0 or more that sum to 1")

@@ -377,6 +377,7 @@ WRONG = {
     "nan": (["A:nan|B:1"], "bad-distribution", "nan"),
     "infinite": (["A:inf|B:1"], "bad-distribution", "inf"),
     "no number": (["A:x|B:1"], "bad-distribution", "a weight of `A` that is no number in `A:x|B:1`"),
+    "negative before no number": (["A:-0.2|B:x"], "bad-distribution", "the weight -0.2 of `A`"),
     "no weight": (["A:0.5|B"], "bad-distribution", "a weight of `B` that is no number"),
     "a stranger": (["A:0.5|C:0.5"], "unknown-label", "`C`"),
     "an empty member": (["A:0.5|B:0.5|"], "empty-member", "`|` in it"),

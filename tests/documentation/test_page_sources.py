@@ -54,7 +54,7 @@ PAGE = """# All
 * [Away](../away/page.md)
 
 ## B & c
-* [Three](three.md): [here](#for-you), [host](https://a.org/b.md)
+* [Three](three.md): [here](#for-you), [host](https://example.org/b.md)
 """
 
 
@@ -63,5 +63,5 @@ def test_sections_become_pages_of_their_own() -> None:
     (_, one), (_, two) = CONTENTS.group_pages(PAGE)
     assert CONTENTS.with_contents(one).endswith("```{toctree}\n:hidden:\n\n../one\n```\n")
     assert one.startswith("# For you\n* [One](../one.md), [two](../two.md)\n* [Away](../../away/page.md)\n")
-    assert "[here](../index.md#for-you), [host](https://a.org/b.md)" in two
+    assert "[here](../index.md#for-you), [host](https://example.org/b.md)" in two
     assert CONTENTS.with_contents("no comment\n* [One](one.md)") == "no comment\n* [One](one.md)"
