@@ -3,21 +3,27 @@
     python tests/benchmarks                 all but those that take many minutes
     python tests/benchmarks chain tagging   by name (`--list` prints the names)
 
+The JSON file keeps the figures of former runs whose benchmarks were not run now. `--page` writes them all as a page of
+the documentation: the newest of each benchmark, with its date.
+
 Requires the package to be installed, and the extra `bench` for the peers. Peers that are not installed and benchmarks
 without their data are skipped, with the reason. With the variable CI set everything is small, runs once and is not
-judged. Exit code 1 if a target is missed.
+judged, and stands alone in its file. Exit code 1 if a target is missed.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import dataclasses
 import json
 import os
 import platform
 import sys
+from datetime import date
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from typing import Any
 
 import addresses
 import auto_choice
@@ -34,6 +40,7 @@ import latency
 import layers
 import margins
 import noun_phrases
+import page
 import passes
 import pieces
 import pruned
@@ -104,7 +111,10 @@ BY_NAME_ONLY: dict[str, Benchmark] = {
     "large": large.in_parts,
     "clusters": clusters.by_workers,
 }
-PROGRAMS = ("numpy", "numba", "scipy", "python-crfsuite", "pgmax", "pyagrum")
+PROGRAMS = (
+    "dask", "fastaddress", "numba", "numpy", "pgmax", "pyagrum", "python-crfsuite", "pytorch-crf", "scipy", "torch",
+    "usaddress",
+)  # fmt: skip
 
 
 def main() -> int:
@@ -113,6 +123,7 @@ def main() -> int:
     parser.add_argument("names", nargs="*", metavar="NAME", help="which (default: all but the longest)")
     parser.add_argument("--list", action="store_true", help="name them and stop")
     parser.add_argument("--json", type=Path, default=Path(".benchmarks/figures.json"), metavar="FILE", dest="file")
+    parser.add_argument("--page", type=Path, metavar="FILE", help="write the figures as a page too")
     asked = parser.parse_args()
     if asked.list:
         for name, run in every.items():
@@ -121,10 +132,16 @@ def main() -> int:
     unknown = [name for name in asked.names if name not in every]
     if unknown:
         parser.error(f"there is no benchmark {', '.join(unknown)}; there are {', '.join(every)}")
-    figures = {name: _figures(name, every[name]) for name in asked.names or BENCHMARKS}
-    _write(asked.file, figures)
+    kept = _kept(asked.file)
+    figures: dict[str, list[Figure]] = {}
+    for name in asked.names or BENCHMARKS:
+        figures[name] = _figures(name, every[name])
+        _write(asked.file, kept, figures)  # a run that is stopped has lost no figure
     _print([figure for table in figures.values() for figure in table])
     print(f"\n{asked.file} written")
+    if asked.page:
+        page.write(asked.page, kept, {name: run.__doc__ or "" for name, run in every.items()})
+        print(f"{asked.page} written")
     missed = any(figure.met is False for table in figures.values() for figure in table)
     return int(missed)
 
@@ -154,21 +171,31 @@ def _print(figures: list[Figure]) -> None:
     Console(width=None if sys.stdout.isatty() else 160).print(table)
 
 
-def _write(path: Path, figures: dict[str, list[Figure]]) -> None:
-    machine = {"python": platform.python_version(), "machine": platform.machine(), "cores": os.cpu_count()}
+def _kept(path: Path) -> dict[str, Any]:
+    """What the file at `path` has of former runs on whole data, by benchmark."""
+    if SMOKE or not path.exists():
+        return {}
+    before = json.loads(path.read_text(encoding="utf-8"))
+    return {} if before["short"] else before.get("benchmarks", {})
+
+
+def _write(path: Path, kept: dict[str, Any], figures: dict[str, list[Figure]]) -> None:
+    """Writes `kept` to `path`, after the figures of the last benchmark of `figures` have taken their place in it."""
+    name, table = list(figures.items())[-1]
+    programs = {}
     for program in PROGRAMS:
-        try:
-            machine[program] = version(program)
-        except PackageNotFoundError:
-            machine[program] = None
-    load = os.getloadavg()[0] if hasattr(os, "getloadavg") else None
-    content = {
-        "machine": machine,
-        "load": load,
-        "short": SMOKE,
-        "figures": {name: [figure.record() for figure in table] for name, table in figures.items()},
-    }
+        with contextlib.suppress(PackageNotFoundError):
+            programs[program] = version(program)
+    if table or name not in kept:
+        kept[name] = {
+            "date": f"{date.today()}",
+            "machine": f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}",
+            "programs": programs,
+            "load": os.getloadavg()[0] if hasattr(os, "getloadavg") else None,
+            "figures": [figure.record() for figure in table],
+        }
     path.parent.mkdir(parents=True, exist_ok=True)
+    content = {"short": SMOKE, "benchmarks": kept}
     path.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 

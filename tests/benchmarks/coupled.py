@@ -42,7 +42,7 @@ CASES: dict[str, tuple[CriterionSettings, Target]] = {
     "hmsvm, hamming": (HmsvmSettings(loss=HammingLoss()), times_faster(1 / 4)),
     "hmsvm, segments": (HmsvmSettings(loss=SegmentsLoss(labels=("chunk",))), times_faster(1 / 4)),
     "hmsvm, a slack a labelling": (HmsvmSettings(slack="labelling"), times_faster(1 / 8)),
-    "exponential": (ExponentialSettings(weight="uniform"), times_faster(1 / 8)),
+    "exponential": (ExponentialSettings(weight="uniform"), times_faster(1 / 6)),
     "perceptron": (PerceptronSettings(), times_faster(1)),
 }
 

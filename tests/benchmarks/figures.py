@@ -75,7 +75,7 @@ class Figure:
             self.name,
             f"{_short(self.value)} {self.unit}",
             peer,
-            "" if self.ratio is None else f"{self.ratio:.1f}×",
+            "" if self.ratio is None else f"{_short(self.ratio)}×",
             "" if self.target is None else self.target.words(),
             {True: "met", False: "missed", None: ""}[self.met],
         )
@@ -84,6 +84,7 @@ class Figure:
         return {
             "name": self.name, "value": self.value, "unit": self.unit, "peer": self.peer, "ratio": self.ratio,
             "target": None if self.target is None else self.target.words(), "met": self.met, "work": self.work,
+            "row": self.row(),
         }  # fmt: skip
 
 
