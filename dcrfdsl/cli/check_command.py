@@ -17,7 +17,7 @@ import click
 
 from .. import data as data_room, features as feature_room, graph, semantics, syntax
 from ..foundation import DcrfError, Diagnostic, dataclass, did_you_mean, printable
-from .command_files import STDIN, read_features, read_sample, read_text, resolved_template
+from .command_files import STDIN, named, read_features, read_sample, read_text, resolved_template
 from .console import INPUT_ERROR, Talk, os_error, print_diagnostics, refuse
 from .options import Argument, Features, Option, Quiet, SetPaths, StageName, with_options
 
@@ -63,7 +63,7 @@ def check(options: CheckOptions) -> None:
     registered = read_features(options.features)
     if options.print == "ast":
         template = options.templates[0]
-        print(syntax.tree_text(syntax.parse(read_text(template), "<stdin>" if template == STDIN else template)), end="")
+        print(syntax.tree_text(syntax.parse(read_text(template), named(template))), end="")
     elif options.format == "text":
         _check_in_words(options, options.templates, registered)
     else:
@@ -93,7 +93,7 @@ def _check_in_words(
     failed = False
     for n, template in enumerate(templates):
         if len(templates) > 1 and not options.quiet:
-            print(f"{'' if n == 0 else chr(10)}{printable(template)}", flush=True)
+            print(f"{'' if n == 0 else chr(10)}{printable(named(template))}", flush=True)
         try:
             _check_one(options, template, registered)
         except click.exceptions.Exit:
@@ -147,7 +147,7 @@ def _report(diagnostics: Sequence[Diagnostic], template: str, quiet: bool) -> No
     errors = sum(diagnostic.severity == "error" for diagnostic in diagnostics)
     print_diagnostics(diagnostic for diagnostic in diagnostics if errors or not quiet)
     if errors:
-        Talk(quiet)(f"\n{errors} error{'' if errors == 1 else 's'} in {template}")
+        Talk(quiet)(f"\n{errors} error{'' if errors == 1 else 's'} in {named(template)}")
         raise click.exceptions.Exit(INPUT_ERROR)
 
 

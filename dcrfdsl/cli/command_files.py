@@ -36,6 +36,11 @@ STDIN = "-"
 TOKENS_AT_ONCE = 2_000  # where one sentence is wanted
 
 
+def named(path: str) -> str:
+    """What messages call an input."""
+    return "<stdin>" if path == STDIN else path
+
+
 def read_text(path: str) -> str:
     """The text of a template file, or of stdin."""
     if path != STDIN:
@@ -44,7 +49,7 @@ def read_text(path: str) -> str:
     while left and (part := read(left)):
         parts.append(part)
         left -= len(part)
-    return template_text(b"".join(parts), "<stdin>")
+    return template_text(b"".join(parts), named(STDIN))
 
 
 def resolved_template(
@@ -55,7 +60,7 @@ def resolved_template(
     data: the data file on the same command line. Raises `DcrfError` if the two were exchanged.
     """
     if path == STDIN:
-        return semantics.load_text(read_text(path), "<stdin>", overrides or (), stage)
+        return semantics.load_text(read_text(path), named(STDIN), overrides or (), stage)
     try:
         resolved = semantics.load_template(path, overrides or (), stage)
     except DcrfError:
@@ -170,7 +175,7 @@ def read_sentence(
 def refuse_sentence(path: str, count: int, number: int) -> NoReturn:
     """Refuses a number, from 1, that none of the `count` sentences of the data has."""
     sentences = f"{count:,} sentence{'s' * (count != 1)}"
-    refuse("no-such-sentence", f"`{path}` has {sentences}, there is no number {number:,}")
+    refuse("no-such-sentence", f"`{named(path)}` has {sentences}, there is no number {number:,}")
 
 
 def read_sample(path: str, spec: semantics.ModelSpec, talk: Talk) -> data_room.Corpus:

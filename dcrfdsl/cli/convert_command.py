@@ -18,7 +18,7 @@ import click
 
 from .. import convert as convert_room, crfsuite, data as data_room, semantics, syntax
 from ..foundation import DcrfError, did_you_mean, shell_word, spelling_remedy, write_whole
-from .command_files import STDIN, Output, read_text, refuse_clash
+from .command_files import Output, named, read_text, refuse_clash
 from .console import INPUT_ERROR, Talk, print_diagnostics, refuse
 from .options import Argument, Option, Quiet, is_stdout
 
@@ -75,7 +75,7 @@ def convert(
         return
     names = None if columns is None else [name.strip() for name in columns.split(",")]
     counted = None if data is None else _columns_of(data)
-    name = "<stdin>" if source == STDIN else source
+    name = named(source)
     made = convert_room.convert_template(
         read_text(source), name=name, tool=tool, columns=names, label=label, data_columns=counted
     )

@@ -12,8 +12,8 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Annotated
 
-from ..foundation import figure, json_text, shell_word
-from .command_files import Output, data_files, data_statement, joined, load_model, read_features, refuse_clash
+from ..foundation import figure, json_text
+from .command_files import Output, data_files, data_statement, joined, load_model, named, read_features, refuse_clash
 from .console import Talk, refuse
 from .options import Argument, Features, Json, Option, OutputOrStdout, Quiet, Threads, is_stdout
 
@@ -63,7 +63,7 @@ def suggest(
                 talk(f"warning: {warning}")
             places += [(chunk, s) for s in range(chunk.corpus.num_sentences)]
     if not places:
-        refuse("empty-file", f"there is no token in {' '.join(map(shell_word, files))}, and nothing to choose from")
+        refuse("empty-file", f"there is no token in {' '.join(map(named, files))}, and nothing to choose from")
     whole = joined([chunk.corpus for chunk, s in places if not s])
     given = [label for label in labels if label in whole.columns]
     if any({*trained.states[label]} & {*whole.text_column(label).values} for label in given):

@@ -17,7 +17,7 @@ from click import BadParameter
 
 from .. import data as data_room, inference, model as models, semantics, syntax
 from ..foundation import ensure_writable, processes, write_whole
-from .command_files import STDIN, Output, data_statement, load_model, prefetched, read_features, refuse_clash
+from .command_files import STDIN, Output, data_statement, load_model, named, prefetched, read_features, refuse_clash
 from .console import Talk, check_decode, refuse
 from .options import is_stdout, with_options
 from .tagging import Answer, Notes, Tagger, TagOptions
@@ -95,7 +95,7 @@ def tag(options: TagOptions) -> None:
             f"(largest change {status.residual:.1e}); their labels are the best that was found"
         )
     if not num_tokens:
-        talk(f"note: there is no token in {' '.join(options.files or ['stdin'])}, so nothing is tagged")
+        talk(f"note: there is no token in {' '.join(map(named, options.files or [STDIN]))}, so nothing is tagged")
     for note in (*notes.lines(model, options), *(f"note: {note}" for note in tagged.notes())):
         talk(note)
 

@@ -14,7 +14,7 @@ import click
 
 from .. import language_server, syntax
 from ..foundation import DcrfError, did_you_mean, shell_word, spelling_remedy, write_whole
-from .command_files import STDIN, read_text, read_unused_features
+from .command_files import STDIN, named, read_text, read_unused_features
 from .console import INPUT_ERROR, Talk, print_diagnostics, refuse
 from .options import Argument, Features, Option, Quiet, is_stdout
 
@@ -134,7 +134,7 @@ def fmt(
     for path in templates:
         try:
             before = read_text(path)
-            after = syntax.format_template(syntax.parse(before, "<stdin>" if path == STDIN else path))
+            after = syntax.format_template(syntax.parse(before, named(path)))
         except DcrfError as error:
             print_diagnostics(error.diagnostics)
             failed = True

@@ -49,7 +49,7 @@ class Records:
             columns = self._of_tokens(sentence, number)
         else:
             expected = "expected a sentence: an object of lists or a list of tokens"
-            raise self._error(number, f"found {_shown(sentence)}, {expected}")
+            raise self._error(number, f"found {self._shown(sentence)}, {expected}")
         lengths = {name: len(values) for name, values in columns.items()}
         length = next(iter(lengths.values()), 0)
         if any(other != length for other in lengths.values()):
@@ -98,7 +98,7 @@ class Records:
         for column in self._layout(sentence, number):
             values: Any = sentence[self._key(column)]
             if not isinstance(values, list | tuple | np.ndarray):
-                raise self._error(number, f"column `{column.name}`: found {_shown(values)}, expected a list")
+                raise self._error(number, f"column `{column.name}`: found {self._shown(values)}, expected a list")
             if isinstance(values, np.ndarray) and column.type.size is None and not column.type.of:
                 values = values.tolist()
             columns[column.name] = values
@@ -124,7 +124,7 @@ class Records:
         if others:
             one = len(self._wanted.columns) == 1 or len(self._wanted.without_optional) == 1
             kinds = "all texts, all lists of values, or all objects" if one else "all lists of values, or all objects"
-            raise self._error(number, f"found {_shown(others[0])}, expected a token: {kinds}")
+            raise self._error(number, f"found {self._shown(others[0])}, expected a token: {kinds}")
         fresh = {len(columns): columns for columns in (self._wanted.without_optional, self._wanted.columns)}
         choices = fresh if self._columns is None else {len(self._columns): self._columns}
         columns = choices.get(len(rows[0]), next(iter(choices.values())))
@@ -162,7 +162,7 @@ class Records:
         if None in texts:
             value = values[texts.index(None)]
             raise self._error(
-                number, f"column `{column.name}`: found {_shown(value)}, expected {expected}", "bad-value",
+                number, f"column `{column.name}`: found {self._shown(value)}, expected {expected}", "bad-value",
                 self._remedy(value, column),
             )  # fmt: skip
         return [text for text in texts if text is not None]
@@ -210,6 +210,11 @@ class Records:
         kind = "int" if isinstance(value, Integral) else "float"
         return f"labels and words are texts: write `{text}`; a column of numbers is declared as `{name}: {kind}`"
 
+    def _shown(self, value: Any) -> str:
+        if self._unit == "line" and (value is None or isinstance(value, bool)):
+            return shown(json_text(value))  # as the file has it
+        return shown(repr(value))
+
     def _error(self, number: int, message: str, slug: str = "bad-sentence", help: str | None = None) -> DcrfError:
         return data_error(slug, message, file=self._wanted.file, line=number, help=help)
 
@@ -256,7 +261,3 @@ _TO_TEXT: Mapping[str, tuple[Callable[[Any], str | None], str]] = {
 
 def _listed(keys: Mapping[str, Any]) -> str:
     return " ".join(f"`{key}`" for key in list(keys)[:12]) or "no column"
-
-
-def _shown(value: Any) -> str:
-    return shown(value if not isinstance(value, str) else repr(value))

@@ -266,6 +266,11 @@ class Decoder:
         """
         if self._pieces == "first":
             return logits[[unit[0] for unit in units]].reshape(len(units), logits.shape[1])
+        for piece in (t for unit in units for t in unit):
+            if not np.isfinite(largest := logits[piece].max()):
+                message = f"the largest score of piece {piece}, from 0, is `{largest}`"
+                remedy = "a score is a number, or -inf where it is impossible; a piece needs one that is a number"
+                raise data_error("bad-value", message, help=remedy)
         return np.array([PIECES[self._pieces](logits[unit]) for unit in units], np.float64).reshape(
             len(units), logits.shape[1]
         )
@@ -420,7 +425,8 @@ class _Batch(NamedTuple):
         if word_ids is not None:
             pieces: dict[int, list[int]] = {}
             numbered = [(int(word_ids[t]), t) for t in kept if word_ids[t] is not None]
-            if numbered != sorted(numbered) or min(numbered, default=(0,)) < (0,):
+            whole = all(word == word_ids[t] for word, t in numbered)
+            if not whole or numbered != sorted(numbered) or min(numbered, default=(0,)) < (0,):
                 message = f"`word_ids` of text {n + 1} are no numbers of words that rise from 0, and None elsewhere"
                 raise data_error("bad-argument", message, help="of two texts mask one, by `special_tokens_mask`")
             for word, t in numbered:
@@ -436,7 +442,11 @@ def _array(values: Any) -> Floats:
     if hasattr(values, "logits"):
         raise data_error("bad-argument", "`logits` is the whole output of a network", help="pass its `.logits`")
     detach = getattr(values, "detach", None)
-    return np.asarray(values if detach is None else detach().cpu().double().numpy(), np.float64)
+    try:
+        return np.asarray(values if detach is None else detach().cpu().double().numpy(), np.float64)
+    except ValueError:  # lists of several lengths, or texts
+        message = "the logits of a text are no array: rows of several lengths, or no numbers"
+        raise data_error("bad-argument", message, help="give [B, T, K], or a list of [T, K], K as `id2label`") from None
 
 
 def _places(text: Any, word_ids: Any, offsets: Any, units: Units) -> tuple[str, list[tuple[int, int]]]:

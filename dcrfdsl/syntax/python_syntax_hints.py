@@ -76,7 +76,9 @@ def quoted_name(at: Failure) -> Diagnostic | None:
     if match is None or not at.expects("NAME") or at.expects("STRING"):
         return None
     message = f"{match[0]} is a text, and a name is needed here"
-    return at.error("quoted-name", message, span=at.ahead(len(match[0])), help=f"write `{match[2]}`")
+    tests = at.follows("EQUAL") and at.follows("NAME", back=2) and at.keyword in ("forbid", "require")
+    help = f"to test a column, write `{at.token(2)} is {match[0]}`; a state is `{match[2]}`" if tests else None
+    return at.error("quoted-name", message, span=at.ahead(len(match[0])), help=help or f"write `{match[2]}`")
 
 
 def bracketed_list(at: Failure) -> Diagnostic | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import itertools
 import json
 import math
@@ -454,6 +455,12 @@ def test_fmt_changes_layout_only_where_it_must(here: Path, capsys: Captured) -> 
     assert path.read_text() != TEMPLATE
     assert run(["fmt", "chunk.dcrf"]) == 0
     assert path.read_text() == TEMPLATE
+
+
+def test_messages_say_stdin(monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"x y")))
+    assert run(["check", "-"]) == 1
+    assert capsys.readouterr().err.endswith("3 errors in <stdin>\n")
 
 
 @pytest.mark.long

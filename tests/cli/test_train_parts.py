@@ -59,6 +59,19 @@ def test_a_cache_stays_and_is_used_again(here: Path) -> None:
     assert run(["train", "y.dcrf", "data", "-o", "y.model", "--cache", "kept"]) == 1
 
 
+def test_a_full_disk_leaves_no_empty_cache(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, os.strerror(28))
+
+    monkeypatch.setattr("dcrfdsl.training.parts.corpus_parts.write_text", full)
+    for is_there in (False, True):
+        assert run(["train", "y.dcrf", "data", "-o", "y.model", "--cache", "kept"]) == 1
+        assert not list(here.glob("kept/text-*"))
+        assert (here / "kept").exists() == is_there  # with a file of somebody else
+        (here / "kept").mkdir(exist_ok=True)
+        (here / "kept" / "own").touch()
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -196,10 +196,11 @@ BAD: dict[str, tuple[DataSpec, bytes, str, str, str]] = {
     "json lengths": (JSON, b'{"word": ["a"], "pos": ["b", "c"]}', "bad-sentence", ":1", "`word` has 1, `pos` has 2"),
     "json number": (JSON, b'{"word": ["a", 3], "pos": ["b", "c"]}', "bad-value", ":1", "found `3`, expected a text"),
     "json text column": (JSON, b'{"word": "a", "pos": ["b"]}', "bad-sentence", ":1", "found `'a'`, expected a list"),
-    "json null": (JSON, b"[null]", "bad-sentence", ":1", "found `None`, expected a token"),
+    "json null": (JSON, b"[null]", "bad-sentence", ":1", "found `null`, expected a token"),
     "json row": (JSON, b'[["a", "b"], ["c"]]', "column-count", ":1", "found a token of 1, expected 2 values"),
     "json mixture": (JSON, b'[["a", "b"], {"word": "c"}]', "bad-sentence", ":1", "expected a token"),
-    "json bool": (spec("jsonl", "h: float"), b'{"h": [true]}', "bad-value", ":1", "found `True`, expected a number"),
+    "json bool": (spec("jsonl", "h: float"), b'{"h": [true]}', "bad-value", ":1", "found `true`, expected a number"),
+    "json null text": (JSON, b'[["a", null]]', "bad-value", ":1", "found `null`, expected a text"),
     "json infinity": (spec("jsonl", "h: float"), b'{"h": [1e999]}', "bad-value", ":1", "expected a finite number"),
     "half a surrogate pair": (JSON, b'[["\\ud800", "b"]]', "bad-value", ":1", "half a surrogate pair"),
 }

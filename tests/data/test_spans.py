@@ -181,7 +181,7 @@ BAD: dict[str, tuple[str, str, str, str, str]] = {
     "text as offset": ("", SPANS % '[["0", 3, "P"]]', "bad-span", ":2", "expected two whole numbers"),
     "number as offset": ("", SPANS % '[[0.0, 3, "P"]]', "bad-span", ":2", "expected two whole numbers"),
     "truth as offset": ("", SPANS % '[[false, 3, "P"]]', "bad-span", ":2", "expected two whole numbers"),
-    "no label": ("", SPANS % "[[0, 3, null]]", "bad-span", ":2", "has no label: found None"),
+    "no label": ("", SPANS % "[[0, 3, null]]", "bad-span", ":2", "has no label: found null"),
     "other text": (
         "", SPANS % '[{"start": 0, "end": 3, "label": "P", "text": "Lee"}]', "bad-span", ":2",
         "is `Ann` in the text, and the file says `Lee`",

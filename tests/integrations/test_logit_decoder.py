@@ -319,6 +319,8 @@ REFUSED: dict[str, tuple[Any, str]] = {
     "gold of other pieces": (lambda d: d.corpus(THREE, [-100, 1], word_ids=[None, 0, 1]), r"has 2 entries"),
     "output": (lambda d: d.labels(SimpleNamespace(logits=THREE)), r"(?s)whole output of a network.*`.logits`"),
     "not a number": (lambda d: d.labels(np.full((1, 5), np.nan)), r"nan"),
+    "half a word id": (lambda d: d.labels(THREE, word_ids=[0, 0.5, 1]), r"text 1 are no numbers of words that rise"),
+    "ragged": (lambda d: d.labels([[[0.0, 1.0], [2.0]]]), r"(?s)no array: rows of several lengths.*list of \[T, K\]"),
 }
 
 
@@ -327,6 +329,17 @@ def test_arguments_that_do_not_fit_are_one_error(case: str) -> None:
     call, message = REFUSED[case]
     with pytest.raises(DcrfError, match=message):
         call(Decoder(id2label=BIO))
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("pieces", ["average", "max"])
+def test_a_piece_without_a_possible_label_is_refused(pieces: str) -> None:
+    logits = np.zeros((3, 5))
+    logits[1] = -np.inf
+    decode = Decoder(id2label=BIO, pieces=pieces)
+    with pytest.raises(DcrfError, match="largest score of piece 1, from 0, is `-inf`"):
+        decode.labels(logits, word_ids=[0, 0, 1])
+    assert len(decode.labels(logits, word_ids=[0, None, 1])) == 2
 
 
 @pytest.mark.parametrize(

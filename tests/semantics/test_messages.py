@@ -57,6 +57,10 @@ def whole_line(text: str, problem: Diagnostic) -> str:
     return "\n".join(lines)
 
 
+def as_test(text: str, problem: Diagnostic) -> str:
+    return text.replace('word = "x"', quoted(problem))
+
+
 def settings(text: str, problem: Diagnostic) -> str:
     """Every setting that is pointed at goes, and what the help says comes in their place."""
     assert problem.primary is not None
@@ -172,6 +176,7 @@ OBEYED: dict[str, tuple[str, str, Follow | None]] = {
     "braces": (HEAD + "features f { word, pos }\nclique chunk: f\n", "bracketed-list", whole_line),
     "a tuple of sites": (HEAD + "clique (chunk[-1], chunk): word\n", "bracketed-list", whole_line),
     "a quoted column": (HEAD + "clique chunk: 'word'\n", "quoted-name", in_place),
+    "a quoted text after `=`": (WHOLE + 'forbid chunk is O and word = "x"\n', "quoted-name", as_test),
     "a range with a dash": (HEAD + "clique chunk: suffix(word, 1-3)\n", "window-dots", None),
     "options behind": (HEAD + "clique chunk: word with states = all\n", "clause-order", whole_line),
     "an arrow between sites": (HEAD + "clique chunk[-1] -> chunk\nclique chunk: word\n", "foreign-operator", in_place),

@@ -9,6 +9,7 @@ does not fit is a complaint. Segments are read from marks as conlleval reads the
 from __future__ import annotations
 
 import functools
+import json
 import re
 import unicodedata
 from bisect import bisect_left, bisect_right
@@ -78,9 +79,11 @@ def to_characters(span: RawSpan, text: str, utf16: bool) -> tuple[int, int, str]
     """The checked offsets, in characters, and the label. `BadSpan` for any that no span of the text has."""
     start, end, label, quote = span
     if not (_is_offset(start) and _is_offset(end)):
-        raise BadSpan("bad-span", f"found the offsets {shortened([start, end])}, expected two whole numbers")
+        found = shortened(json.dumps([start, end]))
+        raise BadSpan("bad-span", f"found the offsets {found}, expected two whole numbers")
     if not isinstance(label, str) or not label.strip():
-        raise BadSpan("bad-span", f"the span [{start}, {end}) has no label: found {shortened(label)}, expected a text")
+        found = shortened(json.dumps(label, ensure_ascii=False))
+        raise BadSpan("bad-span", f"the span [{start}, {end}) has no label: found {found}, expected a text")
     units = to_units(text) if utf16 else None
     length = len(text) if units is None else units[-1]
     if not 0 <= start < end <= length:

@@ -155,7 +155,13 @@ def open_parts(
         raise data_error("file-error", message, help="name another one: `--cache DIR`, or `cache=`")
     reading = _Reading(spec, spec.data, folder, part_tokens, _groups(files))
     runner: PartRunner = InTurn(1) if cluster is None else part_runner(cluster)
-    found = list(runner.each(read_group, reading, len(reading.groups)))
+    try:
+        found = list(runner.each(read_group, reading, len(reading.groups)))
+    except BaseException:
+        for one in (*folder.glob("*/"), folder):
+            with suppress(OSError):  # it holds something
+                one.rmdir()
+        raise
     several = f"{files[0]} and {len(files) - 1} more" if len(files) > 1 else str(files[0])
     described = [part for group in found for part in group[0]]
     listed = tuple(Part(folder / one["path"], one["size"][0], one["size"][1], one["sha256"]) for one in described)
