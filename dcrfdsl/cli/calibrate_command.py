@@ -31,24 +31,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class CalibrateOptions:
-    model: Annotated[str, Argument("MODEL", help="Model file.")]
-    data: Annotated[str, Argument("DATA", help="Labelled data that the model was not trained on; - is stdin.")]
-    output: Annotated[Path | None, Option("Write the calibrated model here.", "MODEL", short="-o")] = None
-    method: Annotated[str, Option("temperature or isotonic.", "METHOD")] = "temperature"
-    cover: Annotated[float | None, Option("Promise sets that hold the truth so often: 0.95.", "SHARE")] = None
-    by_type: Annotated[bool, Option("With --cover: a promise for each type or state.")] = False
-    recall: Annotated[
-        list[str] | None, Option("Take as few of a type as have this recall. Repeatable.", "TYPE=SHARE")
-    ] = None
-    precision: Annotated[
-        list[str] | None, Option("Take as many of a type as are so often right. Repeatable.", "TYPE=SHARE")
-    ] = None
-    test: Annotated[str | None, Option("Judge on this labelled data.", "DATA")] = None
-    of: Annotated[str | None, Option("tokens, segments, layers or sentences (default: segments, if any).", "KIND")] = (
-        None
-    )
-    bins: Annotated[int, Option("Bins of equal width.", "N", min=1)] = 10
-    diagram: Annotated[Path | None, Option("Write the reliability diagram here.", "FILE.svg")] = None
+    model: Annotated[str, Argument("MODEL")]
+    data: Annotated[str, Argument("DATA")]
+    output: Annotated[Path | None, Option("MODEL", short="-o")] = None
+    method: Annotated[str, Option("METHOD")] = "temperature"
+    cover: Annotated[float | None, Option("SHARE")] = None
+    by_type: bool = False
+    recall: Annotated[list[str] | None, Option("TYPE=SHARE")] = None
+    precision: Annotated[list[str] | None, Option("TYPE=SHARE")] = None
+    test: Annotated[str | None, Option("DATA")] = None
+    of: Annotated[str | None, Option("KIND")] = None
+    bins: Annotated[int, Option("N", min=1)] = 10
+    diagram: Annotated[Path | None, Option("FILE.svg")] = None
     threads: Threads = None
     features: Features = None
     as_json: Json = False

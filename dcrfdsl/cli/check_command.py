@@ -29,22 +29,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class CheckOptions:
-    templates: Annotated[list[str] | None, Argument("[TEMPLATE]...", help="Template files; - is stdin.")] = None
-    data: Annotated[str | None, Option("Check it against this training data too.", "FILE")] = None
-    explain: Annotated[str | None, Option("Explain a kind of message, error[SLUG].", "SLUG")] = None
-    expand: Annotated[bool, Option("Print the template with the pieces that `memm` and its like stand for.")] = False
-    print: Annotated[
-        Literal["ast", "spec", "expanded", "graph"] | None,
-        Option(
-            "Print the tree, the specification as JSON, the template without shorthands and with its defaults, "
-            "or the cliques over a few positions.",
-            "ast|spec|expanded|graph",
-        ),
-    ] = None
-    format: Annotated[
-        Literal["text", "json", "sarif", "github"],
-        Option("How messages are written; all but text on stdout.", "text|json|sarif|github"),
-    ] = "text"
+    templates: Annotated[list[str] | None, Argument("[TEMPLATE]...")] = None
+    data: Annotated[str | None, Option("FILE")] = None
+    explain: Annotated[str | None, Option("SLUG")] = None
+    expand: bool = False
+    print: Annotated[Literal["ast", "spec", "expanded", "graph"] | None, Option("ast|spec|expanded|graph")] = None
+    format: Annotated[Literal["text", "json", "sarif", "github"], Option("text|json|sarif|github")] = "text"
     stage: StageName = None
     set_: SetPaths = None
     features: Features = None

@@ -4,8 +4,8 @@
     option_entries(name)     what `--name` does, by the commands that have it
     described_command(name)  the same, with arguments, for the page of commands
 
-Not here: what an option does, which is said where it is declared; what a command does at length, and command lines
-with its options (`commands.md`); the page of the documentation.
+Not here: what an option does, what a command does at length, and command lines with its options (`commands.md`); the
+page of the documentation.
 """
 
 from __future__ import annotations

@@ -54,23 +54,31 @@ COMMANDS: Mapping[str, Callable[..., None]] = _Functions()
 
 
 class CommandHelp(NamedTuple):
-    """What `commands.md` says of a command.   examples: command lines that `--help` shows; more: the further ones."""
+    """What `commands.md` says of a command.
+
+    examples: command lines that `--help` shows; more: the further ones.   meanings: of arguments and options by name.
+    """
 
     paragraphs: tuple[str, ...] = ()
     examples: tuple[str, ...] = ()
     more: tuple[str, ...] = ()
+    meanings: Mapping[str, str] = {}
 
 
 _BLOCK = re.compile(r"^```\n((?:.+\n)+)```$", re.MULTILINE)
+_ITEM = re.compile(r"^\* ([^:]+): (.+)\n", re.MULTILINE)
 
 
 @cache
 def command_help() -> Mapping[str, CommandHelp]:
     """By command. One that the file leaves out has its docstring alone."""
     found = {}
-    for page in Path(__file__).with_name("commands.md").read_text(encoding="utf-8").split("\n## ")[1:]:
+    intro, *pages = Path(__file__).with_name("commands.md").read_text(encoding="utf-8").split("\n## ")
+    shared = dict(_ITEM.findall(intro))
+    for page in pages:
         name, _, body = page.partition("\n")
         examples, more, *_ = (*(tuple(lines.splitlines()) for lines in _BLOCK.findall(body)), (), ())
-        paragraphs = (block.strip("\n") for block in _BLOCK.sub("", body).split("\n\n"))
-        found[name] = CommandHelp(tuple(filter(None, paragraphs)), examples, more)
+        paragraphs = (block.strip("\n") for block in _ITEM.sub("", _BLOCK.sub("", body)).split("\n\n"))
+        meanings = shared | dict(_ITEM.findall(body))
+        found[name] = CommandHelp(tuple(filter(None, paragraphs)), examples, more, meanings)
     return found

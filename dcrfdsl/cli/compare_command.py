@@ -25,15 +25,13 @@ P_VALUE = re.compile(r"0\.\d{3}|\de-\d+")  # as tables write one
 
 
 def compare(
-    files: Annotated[list[str], Argument("MODEL MODEL... DATA", help="Two model files or more, and data with labels.")],
+    files: Annotated[list[str], Argument("MODEL MODEL... DATA")],
     level: Level = 0.95,
     draws: Draws = 1000,
-    seed: Annotated[int, Option("Seed of samples and exchanges.", "N", min=0)] = 0,
-    differences: Annotated[int, Option("Show the first N sentences with other labels.", "N", min=0)] = 0,
+    seed: Annotated[int, Option("N", min=0)] = 0,
+    differences: Annotated[int, Option("N", min=0)] = 0,
     format: TableFormat = "text",
-    confidence: Annotated[
-        bool, Option("How well probabilities tell right from wrong: areas of risk by coverage.")
-    ] = False,
+    confidence: bool = False,
     threads: Threads = None,
     features: Features = None,
     as_json: Json = False,

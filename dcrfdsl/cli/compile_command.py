@@ -47,15 +47,10 @@ LEVELS = {  # LLVM's names of the levels of x86-64, and what they have beyond `g
 
 @dataclass(frozen=True, kw_only=True)
 class CompileOptions:
-    source: Annotated[str, Argument("MODEL|TEMPLATE", help="Model file, or template to train.")]
-    data: Annotated[
-        str | None, Argument("[DATA]", help="Data like those of later. Without it, sentences are made up.")
-    ] = None
-    to: Annotated[Path | None, Option("Make a kernel pack here, for DCRFDSL_KERNELS.", "DIR")] = None
-    cpu: Annotated[
-        Literal["generic", "x86-64-v2", "x86-64-v3", "x86-64-v4"] | None,
-        Option("For CPUs from this level on: generic, x86-64-v2, x86-64-v3, x86-64-v4.", "LEVEL"),
-    ] = None
+    source: Annotated[str, Argument("MODEL|TEMPLATE")]
+    data: Annotated[str | None, Argument("[DATA]")] = None
+    to: Annotated[Path | None, Option("DIR")] = None
+    cpu: Annotated[Literal["generic", "x86-64-v2", "x86-64-v3", "x86-64-v4"] | None, Option("LEVEL")] = None
     stage: StageName = None
     set_: SetPaths = None
     features: Features = None

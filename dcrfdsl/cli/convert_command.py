@@ -26,32 +26,15 @@ MOST_COUNTED = 1 << 20  # bytes of a data file in which its first line must end
 
 
 def convert(
-    source: Annotated[str, Argument("FILE", help="Template, parameters or data, - is stdin; or a model of CRFsuite.")],
-    output: Annotated[
-        Path | None,
-        Option("Write it to this file (default, or -: stdout; of a model FILE.model).", "FILE", short="-o", dash=True),
-    ] = None,
-    tool: Annotated[
-        str | None,
-        Option(
-            "crfpp, wapiti, grmm or sklearn-crfsuite (default: guessed from the file); with --to, the format.",
-            "TOOL",
-            name="--from",
-        ),
-    ] = None,
-    to: Annotated[str | None, Option("Convert data, to jsonl or, with columns, 'csv(word, pos)'.", "FORMAT")] = None,
-    scheme: Annotated[
-        str | None,
-        Option(
-            "Mark segments anew as bio, iob1, bioes, bilou or bmes; of the template's labels, else of the last "
-            "column. Without --to the format stays.",
-            "[COLUMN=]SCHEME",
-        ),
-    ] = None,
-    template: Annotated[str | None, Option("With --to or --scheme: the template of the data.", "FILE")] = None,
-    columns: Annotated[str | None, Option("Names of the columns of the data: word,pos,chunk.", "NAMES")] = None,
-    label: Annotated[str | None, Option("The column that is the label (default: the last).", "NAME")] = None,
-    data: Annotated[str | None, Option("Data of the other tool, to count its columns.", "FILE")] = None,
+    source: Annotated[str, Argument("FILE")],
+    output: Annotated[Path | None, Option("FILE", short="-o", dash=True)] = None,
+    tool: Annotated[str | None, Option("TOOL", name="--from")] = None,
+    to: Annotated[str | None, Option("FORMAT")] = None,
+    scheme: Annotated[str | None, Option("[COLUMN=]SCHEME")] = None,
+    template: Annotated[str | None, Option("FILE")] = None,
+    columns: Annotated[str | None, Option("NAMES")] = None,
+    label: Annotated[str | None, Option("NAME")] = None,
+    data: Annotated[str | None, Option("FILE")] = None,
     quiet: Quiet = False,
 ) -> None:
     """Convert templates and models of other tools, or data."""

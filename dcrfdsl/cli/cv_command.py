@@ -29,20 +29,16 @@ TABLES = ("by_state", "by_type", "confusion")
 
 @dataclass(frozen=True, kw_only=True)
 class CvOptions(TableOptions):
-    template: Annotated[str, Argument("TEMPLATE", help="Template file.")]
-    data: Annotated[list[str], Argument("DATA...", help="Data with labels: files, or folders of files; - is stdin.")]
-    folds: Annotated[int, Option("How many folds.", "K", min=2)] = 5
-    seed: Annotated[int, Option("Seed of the shuffle into folds.", "N", min=0)] = 0
-    group: Annotated[
-        str | None, Option("Keep sentences in one fold whose first token is alike in COLUMN.", "COLUMN")
-    ] = None
-    stage: Annotated[list[str] | None, Option("Training stage to run (default: the last). Repeatable.", "NAME")] = None
-    stages: Annotated[bool, Option("Compare all training stages of the template.")] = False
+    template: Annotated[str, Argument("TEMPLATE")]
+    data: Annotated[list[str], Argument("DATA...")]
+    folds: Annotated[int, Option("K", min=2)] = 5
+    seed: Annotated[int, Option("N", min=0)] = 0
+    group: Annotated[str | None, Option("COLUMN")] = None
+    stage: Annotated[list[str] | None, Option("NAME")] = None
+    stages: bool = False
     set_: SetPaths = None
-    output: Annotated[Path | None, Option("Write the data with the predictions of all folds.", "FILE", short="-o")] = (
-        None
-    )
-    jobs: Annotated[int, Option("Run N folds at once; they share the threads.", "N", min=1, max=MOST_JOBS)] = 1
+    output: Annotated[Path | None, Option("FILE", short="-o")] = None
+    jobs: Annotated[int, Option("N", min=1, max=MOST_JOBS)] = 1
     threads: Threads = None
     features: Features = None
     as_json: Json = False

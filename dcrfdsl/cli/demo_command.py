@@ -36,7 +36,7 @@ _SHOWN_LENGTH = range(5, 9)  # tokens of the sentence that is shown
 
 
 def demo(
-    sentences: Annotated[int, Option("Train on the first N sentences.", "N", min=1)] = _TRAINING,
+    sentences: Annotated[int, Option("N", min=1)] = _TRAINING,
     threads: Threads = None,
     quiet: Quiet = False,
 ) -> None:

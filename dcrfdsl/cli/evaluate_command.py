@@ -24,10 +24,10 @@ _NO_SHARES = ("log_likelihood", "illegal_moves", "rank_risk")
 
 @dataclass(frozen=True, kw_only=True)
 class EvalOptions(TableOptions):
-    model: Annotated[str, Argument("MODEL", help="Model file.")]
-    data: Annotated[list[str], Argument("DATA...", help="Data with labels: files, or folders of files; - is stdin.")]
-    errors: Annotated[int, Option("Show the first N sentences with a wrong label.", "N", min=0)] = 0
-    confidence: Annotated[bool, Option("How much is right above each probability: what could be taken unseen.")] = False
+    model: Annotated[str, Argument("MODEL")]
+    data: Annotated[list[str], Argument("DATA...")]
+    errors: Annotated[int, Option("N", min=0)] = 0
+    confidence: bool = False
     decode: Decode = None
     rounds: Rounds = None
     threads: Threads = None

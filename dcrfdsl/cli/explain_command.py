@@ -32,10 +32,7 @@ LIBRARIES = {
 
 
 def explain(
-    names: Annotated[
-        list[str] | None,
-        Argument("[NAME]...", help="Words of the language, kinds of message, commands, options, modules."),
-    ] = None,
+    names: Annotated[list[str] | None, Argument("[NAME]...")] = None,
 ) -> None:
     """Explain a word of the language, a message, command or option."""
     if not names:

@@ -21,15 +21,13 @@ from .report import NUMBER, TEXT, bytes_text, file_size, print_table, table
 
 @dataclass(frozen=True, kw_only=True)
 class ExportOptions:
-    model: Annotated[str, Argument("MODEL", help="Model file.")]
-    output: Annotated[str, Option("File to write: tagger.py, .mjs or .html; .onnx; a model file.", "FILE", short="-o")]
-    format: Annotated[
-        str | None, Option("python, javascript, page or onnx, by the suffix of -o; model; crfsuite.", "FORMAT")
-    ] = None
-    bits: Annotated[int, Option("Bits of a weight: 64, 32 or 16.", "N")] = 64
-    prune: Annotated[str | None, Option("Leave out weights below 0.01, or the smallest 30%.", "LIMIT")] = None
-    dev: Annotated[str | None, Option("Labelled data: scores before and after.", "DATA")] = None
-    marginals: Annotated[bool, Option("Probabilities too, as an output of an ONNX graph.")] = False
+    model: Annotated[str, Argument("MODEL")]
+    output: Annotated[str, Option("FILE", short="-o")]
+    format: Annotated[str | None, Option("FORMAT")] = None
+    bits: Annotated[int, Option("N")] = 64
+    prune: Annotated[str | None, Option("LIMIT")] = None
+    dev: Annotated[str | None, Option("DATA")] = None
+    marginals: bool = False
     features: Features = None
     rounds: Rounds = None
     as_json: Json = False

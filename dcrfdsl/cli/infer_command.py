@@ -20,18 +20,18 @@ _SETTINGS = ("tolerance", "max_iterations", "damping", "seed", "samples", "burn_
 
 @dataclass(frozen=True, kw_only=True)
 class InferOptions:
-    graph: Annotated[str, Argument("FILE.uai", help="Factor graph in the UAI format.")]
-    task: Annotated[Task, Option("Marginals, log Z, or the best assignment.", "mar|pr|map")] = "mar"
-    method: Annotated[str, Option("auto, exact, trp, bp, gbp, ep, mean_field, trw, gibbs.", "M")] = "auto"
-    evidence: Annotated[str | None, Option("Observed variables, UAI format.", "FILE")] = None
-    tolerance: Annotated[float | None, Option("Largest change of a message at convergence.", "X")] = None
-    max_iterations: Annotated[int | None, Option("Iterations at most.", "N")] = None
-    damping: Annotated[float | None, Option("Share of the old message that is kept.", "X")] = None
-    seed: Annotated[int | None, Option("Seed of the method's random choices.", "N")] = None
-    samples: Annotated[int | None, Option("Sweeps that gibbs keeps.", "N")] = None
-    burn_in: Annotated[int | None, Option("Sweeps that gibbs leaves out first.", "N")] = None
-    thin: Annotated[int | None, Option("Of so many sweeps gibbs keeps one.", "N")] = None
-    nodes: Annotated[int | None, Option("With map: also an upper bound; 1, or branch and bound.", "N", min=1)] = None
+    graph: Annotated[str, Argument("FILE.uai")]
+    task: Annotated[Task, Option("mar|pr|map")] = "mar"
+    method: Annotated[str, Option("M")] = "auto"
+    evidence: Annotated[str | None, Option("FILE")] = None
+    tolerance: Annotated[float | None, Option("X")] = None
+    max_iterations: Annotated[int | None, Option("N")] = None
+    damping: Annotated[float | None, Option("X")] = None
+    seed: Annotated[int | None, Option("N")] = None
+    samples: Annotated[int | None, Option("N")] = None
+    burn_in: Annotated[int | None, Option("N")] = None
+    thin: Annotated[int | None, Option("N")] = None
+    nodes: Annotated[int | None, Option("N", min=1)] = None
     features: Features = None
     as_json: Json = False
     quiet: Quiet = False

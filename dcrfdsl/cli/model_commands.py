@@ -20,13 +20,13 @@ from .options import Argument, Draws, Features, Json, Level, Option, Quiet, Thre
 
 
 def show(
-    model: Annotated[str, Argument("MODEL", help="Model file.")],
-    clique: Annotated[str | None, Option("Only this clique; * and ? match.", "NAME")] = None,
-    containing: Annotated[str | None, Option("Only features whose names contain this text.", "TEXT")] = None,
-    top: Annotated[int, Option("The N strongest weights.", "N", min=1)] = 20,
-    path: Annotated[bool, Option("The rounds of boosting, from the first on.")] = False,
-    templates: Annotated[bool, Option("How many weights each feature template has, and how many are not 0.")] = False,
-    template: Annotated[bool, Option("Print the model's template instead.")] = False,
+    model: Annotated[str, Argument("MODEL")],
+    clique: Annotated[str | None, Option("NAME")] = None,
+    containing: Annotated[str | None, Option("TEXT")] = None,
+    top: Annotated[int, Option("N", min=1)] = 20,
+    path: bool = False,
+    templates: bool = False,
+    template: bool = False,
     features: Features = None,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -120,20 +120,16 @@ def _describe(trained: model_room.TrainedModel, talk: Talk) -> None:
 
 
 def report(
-    model: Annotated[str, Argument("MODEL", help="Model file.")],
-    data: Annotated[str, Argument("DATA", help="Data with labels; - is stdin.")],
-    output: Annotated[Path, Option("Write the page to this file.", "FILE.html", short="-o")],
-    sentence: Annotated[
-        list[int] | None, Option("Draw this sentence, from 1. Repeatable.", "N", short="-n", min=1)
-    ] = None,
-    errors: Annotated[int, Option("List N wrong labels at most.", "N", min=0)] = 20_000,
-    beside: Annotated[
-        list[str] | None, Option("Compare with this model, as `compare` does. Repeatable.", "MODEL")
-    ] = None,
-    explained: Annotated[int, Option("Explain the first N of them.", "N", name="--explain", min=0)] = 100,
+    model: Annotated[str, Argument("MODEL")],
+    data: Annotated[str, Argument("DATA")],
+    output: Annotated[Path, Option("FILE.html", short="-o")],
+    sentence: Annotated[list[int] | None, Option("N", short="-n", min=1)] = None,
+    errors: Annotated[int, Option("N", min=0)] = 20_000,
+    beside: Annotated[list[str] | None, Option("MODEL")] = None,
+    explained: Annotated[int, Option("N", name="--explain", min=0)] = 100,
     level: Level = 0.95,
     draws: Draws = 1000,
-    seed: Annotated[int, Option("Seed of the samples.", "N", min=0)] = 0,
+    seed: Annotated[int, Option("N", min=0)] = 0,
     threads: Threads = None,
     features: Features = None,
     quiet: Quiet = False,

@@ -1,16 +1,17 @@
 """How a command declares its arguments and options: as annotations of its parameters.
 
     def new(
-        template: Annotated[str | None, Argument("[NAME]", help="A template.")] = None,
-        output: Annotated[Path | None, Option("Write it here.", "FILE", short="-o")] = None,
+        template: Annotated[str | None, Argument("[NAME]")] = None,
+        output: Annotated[Path | None, Option("FILE", short="-o")] = None,
+        compares: bool = False,
     ) -> None: ...
 
-The type says what is read, a list what may be repeated, a default what need not be given. A command with more than a
-dozen takes them as one dataclass:
+The type says what is read, a list what may be repeated, a default what need not be given; `commands.md` says what each
+is for. A command with more than a dozen takes them as one dataclass:
 
     @dataclass(frozen=True, kw_only=True)
     class TagOptions:
-        model: Annotated[str, Argument("MODEL", help="Model file.")]
+        model: Annotated[str, Argument("MODEL")]
 
     @with_options(TagOptions)
     def tag(options: TagOptions) -> None: ...
@@ -26,7 +27,7 @@ import inspect
 import os
 import re
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import MISSING, fields
 from functools import partial
 from inspect import Parameter, Signature
@@ -60,7 +61,6 @@ class Argument(NamedTuple):
     """What a command takes without a name.   metavar: as the usage line has it, `[FILE...]`."""
 
     metavar: str
-    help: str
 
 
 class Option(NamedTuple):
@@ -72,7 +72,6 @@ class Option(NamedTuple):
     elsewhere it is refused as the name of an output.
     """
 
-    help: str
     metavar: str | None = None
     name: str | None = None
     short: str | None = None
@@ -125,22 +124,16 @@ EMPTY = "the name is empty, expected that of a file or folder"
 
 def command_parser(name: str, function: Callable[..., None], **settings: Any) -> click.Command:
     """The click command `name` that calls `function`.   settings: of click's context."""
-    hints = get_type_hints(function, include_extras=True)
+    hints, said = get_type_hints(function, include_extras=True), command_help().get(name, CommandHelp())
     parameters = inspect.signature(function).parameters.values()
+    examples = ["\n".join(["\b\nExample:", *(f"  {line}" for line in said.examples)])] if said.examples else []
     return _Parser(
         name,
         callback=partial(_call, function),
-        params=[_parameter(each.name, hints[each.name], each.default) for each in parameters],
-        help=_help(name, inspect.getdoc(function) or ""),
+        params=[_parameter(each.name, hints[each.name], each.default, said.meanings) for each in parameters],
+        help="\n\n".join([inspect.getdoc(function) or "", *examples, *said.paragraphs]),
         context_settings=settings,
     )
-
-
-def _help(name: str, summary: str) -> str:
-    """The help of a command: its examples stand below the summary, before what is said at length."""
-    said = command_help().get(name, CommandHelp())
-    examples = "\n".join(["\b\nExample:", *(f"  {line}" for line in said.examples)])
-    return "\n\n".join([summary, *([examples] if said.examples else []), *said.paragraphs])
 
 
 def value_type(hint: Any) -> tuple[Any, bool]:
@@ -158,20 +151,24 @@ def _call(function: Callable[..., None], **values: Any) -> None:
     function(**values)
 
 
-def _parameter(name: str, hint: Any, default: Any) -> click.Parameter:
-    hint, declared = get_args(hint)
+def _parameter(name: str, hint: Any, default: Any, meanings: Mapping[str, str]) -> click.Parameter:
+    hint, declared = get_args(hint) if get_origin(hint) is Annotated else (hint, Option())
     kind, is_list = value_type(hint)
     required = default is inspect.Parameter.empty
     given: dict[str, Any] = {"required": True} if required else {"default": () if is_list else default}
     if isinstance(declared, Argument):
         given = {"required": required}  # before click 8.3 a default of None is none, and several have none at all
-        return _Argument([name], declared, type=_click_type(kind, declared), nargs=-1 if is_list else 1, **given)
+        help = meanings.get(declared.metavar.strip("[.]"), "")
+        return _Argument(
+            [name], declared.metavar, help, type=_click_type(kind, declared), nargs=-1 if is_list else 1, **given
+        )
     if kind is bool:
         given |= {"is_flag": True}
     else:
         given |= {"type": _click_type(kind, declared), "multiple": is_list, "metavar": declared.metavar}
+    names = declared.names(name)
     return click.Option(
-        [name, *declared.names(name)], help=declared.help, envvar=declared.envvar, show_envvar=True,
+        [name, *names], help=meanings.get(names[0].partition("/")[0]), envvar=declared.envvar, show_envvar=True,
         show_default=not is_list, **given,
     )  # fmt: skip
 
@@ -224,11 +221,10 @@ FILE_NAME = _FileName()
 class _Argument(click.Argument):
     """An argument with a help text, which click has from 8.5 on."""
 
-    def __init__(self, names: list[str], declared: Argument, **settings: Any):
-        metavar = declared.metavar
+    def __init__(self, names: list[str], metavar: str, help: str, **settings: Any):
         required = settings.get("required") or metavar.startswith("[")
         super().__init__(names, metavar=metavar if required else f"[{metavar}]", **settings)
-        self.help = declared.help
+        self.help = help
 
 
 class _Parser(click.Command):
@@ -273,38 +269,26 @@ SECTIONS = {
 MOST_JOBS = 1_000  # processes of one command: more are a slip of the keyboard
 MOST_DRAWS = 1_000_000  # of a bootstrap, whose sums are kept: hundreds of megabytes
 
-Quiet = Annotated[bool, Option("Say nothing but errors.", short="-q")]
-Json = Annotated[bool, Option("Print JSON, for programs.", name="--json")]
-SetPaths = Annotated[list[str] | None, Option("Change a setting: infer.tolerance=1e-6. Repeatable.", "PATH=VALUE")]
-StageName = Annotated[str | None, Option("Training stage to run (default: the last).", "NAME")]
-Features = Annotated[list[str] | None, Option("Python file with @dcrfdsl.feature functions. Repeatable.", "FILE.py")]
-Decode = Annotated[
-    str | None,
-    Option(
-        "joint, marginal, local, certified, optimal or fscore(LABEL) (default: what the model was made for).", "RULE"
-    ),
-]
-TableFormat = Annotated[
-    Literal["text", "markdown", "latex", "csv"],
-    Option("How tables are written, for papers and spreadsheets.", "text|markdown|latex|csv"),
-]
+Quiet = Annotated[bool, Option(short="-q")]
+Json = Annotated[bool, Option(name="--json")]
+SetPaths = Annotated[list[str] | None, Option("PATH=VALUE")]
+StageName = Annotated[str | None, Option("NAME")]
+Features = Annotated[list[str] | None, Option("FILE.py")]
+Decode = Annotated[str | None, Option("RULE")]
+TableFormat = Annotated[Literal["text", "markdown", "latex", "csv"], Option("text|markdown|latex|csv")]
 
 
 @dataclass(frozen=True, kw_only=True)
 class TableOptions:
     """What `eval` and `cv` have in common."""
 
-    by_label: Annotated[bool, Option("Precision, recall, F1 and support of each state and segment type.")] = False
-    confusion: Annotated[bool, Option("How often each state was labelled as each other.")] = False
+    by_label: bool = False
+    confusion: bool = False
     format: TableFormat = "text"
 
 
-Level = Annotated[float, Option("Confidence of the intervals, 0 to 1.", "SHARE")]
-Draws = Annotated[int, Option("Samples of the bootstrap.", "N", min=1, max=MOST_DRAWS)]
-OutputOrStdout = Annotated[
-    Path | None, Option("Write it to this file (default, or -: stdout).", "FILE", short="-o", dash=True)
-]
-Rounds = Annotated[int | None, Option("A boosted model as it was after N rounds.", "N", min=0)]
-Threads = Annotated[
-    int | None, Option("Threads to compute with (default: all cores).", "N", min=1, envvar="DCRFDSL_THREADS")
-]
+Level = Annotated[float, Option("SHARE")]
+Draws = Annotated[int, Option("N", min=1, max=MOST_DRAWS)]
+OutputOrStdout = Annotated[Path | None, Option("FILE", short="-o", dash=True)]
+Rounds = Annotated[int | None, Option("N", min=0)]
+Threads = Annotated[int | None, Option("N", min=1, envvar="DCRFDSL_THREADS")]

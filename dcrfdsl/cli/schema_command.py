@@ -43,7 +43,7 @@ def _whole(part: Any) -> Any:
 
 
 def schema(
-    name: Annotated[str | None, Argument("[NAME]", help="A command with `--json`, `check`, or `model`.")] = None,
+    name: Annotated[str | None, Argument("[NAME]")] = None,
 ) -> None:
     """Print the JSON Schema of an output for programs."""
     if name is None:

@@ -24,13 +24,13 @@ SMALL = 5e-3  # smaller contributions would lose most of their digits with two d
 
 
 def why(
-    model: Annotated[str, Argument("MODEL", help="Model file.")],
-    data: Annotated[str, Argument("DATA", help="Data, with labels or without; - is stdin.")],
-    at: Annotated[int, Option("Which position of the sentence, from 1.", "T", min=1)],
-    sentence: Annotated[int, Option("Which sentence, from 1.", "N", short="-n", min=1)] = 1,
-    label: Annotated[str | None, Option("Which label, where there are several.", "NAME")] = None,
-    against: Annotated[str | None, Option("Compare with this state (default: the likeliest other).", "STATE")] = None,
-    top: Annotated[int, Option("The N largest contributions.", "N", min=1)] = 20,
+    model: Annotated[str, Argument("MODEL")],
+    data: Annotated[str, Argument("DATA")],
+    at: Annotated[int, Option("T", min=1)],
+    sentence: Annotated[int, Option("N", short="-n", min=1)] = 1,
+    label: Annotated[str | None, Option("NAME")] = None,
+    against: Annotated[str | None, Option("STATE")] = None,
+    top: Annotated[int, Option("N", min=1)] = 20,
     features: Features = None,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -123,12 +123,12 @@ _CLOSE = 5e-4  # nearer to 1 than this, the distance is shown
 
 
 def probability(
-    model: Annotated[str, Argument("MODEL", help="Model file.")],
-    data: Annotated[str, Argument("DATA", help="Data, with labels or without; - is stdin.")],
-    events: Annotated[list[str], Argument("EVENT...", help="Conditions over labels, positions counted from 1.")],
-    sentence: Annotated[int | None, Option("Which sentence, from 1 (default: 1).", "N", short="-n", min=1)] = None,
-    every: Annotated[bool, Option("Ask about every sentence.")] = False,
-    given: Annotated[bool, Option("Keep to the labels of the input; _ is free.")] = False,
+    model: Annotated[str, Argument("MODEL")],
+    data: Annotated[str, Argument("DATA")],
+    events: Annotated[list[str], Argument("EVENT...")],
+    sentence: Annotated[int | None, Option("N", short="-n", min=1)] = None,
+    every: bool = False,
+    given: bool = False,
     threads: Threads = None,
     features: Features = None,
     as_json: Json = False,

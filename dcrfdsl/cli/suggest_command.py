@@ -27,14 +27,14 @@ _TOKENS_AT_ONCE = 5_000  # few, as each sentence is cut out of its chunk
 
 
 def suggest(
-    model: Annotated[str, Argument("MODEL", help="Model file.")],
-    pool: Annotated[list[str], Argument("POOL...", help="Data without labels, files or folders; - is stdin.")],
-    by: Annotated[str, Option("entropy, confidence or margin.", "RULE")] = "entropy",
-    count: Annotated[int, Option("How many sentences.", "N", min=1)] = 50,
-    diversity: Annotated[float, Option("How much to spread; 0: by score alone.", "D")] = 1.0,
-    longest: Annotated[int | None, Option("Leave out longer ones.", "N", min=1)] = None,
+    model: Annotated[str, Argument("MODEL")],
+    pool: Annotated[list[str], Argument("POOL...")],
+    by: Annotated[str, Option("RULE")] = "entropy",
+    count: Annotated[int, Option("N", min=1)] = 50,
+    diversity: Annotated[float, Option("D")] = 1.0,
+    longest: Annotated[int | None, Option("N", min=1)] = None,
     output: OutputOrStdout = None,
-    studio: Annotated[bool, Option("Write tasks of Label Studio.", name="--label-studio")] = False,
+    studio: Annotated[bool, Option(name="--label-studio")] = False,
     threads: Threads = None,
     features: Features = None,
     as_json: Json = False,

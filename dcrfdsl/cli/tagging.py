@@ -80,34 +80,24 @@ def _number(probability: float) -> float | None:
 
 @dataclass(frozen=True, kw_only=True)
 class TagOptions:
-    model: Annotated[str, Argument("MODEL", help="Model file.")]
-    files: Annotated[list[str] | None, Argument("[FILE...]", help="Text to tag; - or nothing is stdin.")] = None
+    model: Annotated[str, Argument("MODEL")]
+    files: Annotated[list[str] | None, Argument("[FILE...]")] = None
     output: OutputOrStdout = None
-    marginals: Annotated[bool, Option("One more column a label: STATE:PROBABILITY;…, likeliest first.")] = False
-    cliques: Annotated[
-        bool, Option("With --json: the distribution of every clique at every place.", name="--clique-marginals")
-    ] = False
-    confidence: Annotated[bool, Option("More columns: probabilities of what is predicted.")] = False
-    sets: Annotated[bool, Option("What the truth may be, with the promise of `calibrate --cover`.")] = False
-    accept: Annotated[bool, Option("Which labels can be taken unseen, by `calibrate --precision` or `--recall`.")] = (
-        False
-    )
-    nbest: Annotated[int | None, Option("The K best labellings of a sentence.", "K", min=1)] = None
+    marginals: bool = False
+    cliques: Annotated[bool, Option(name="--clique-marginals")] = False
+    confidence: bool = False
+    sets: bool = False
+    accept: bool = False
+    nbest: Annotated[int | None, Option("K", min=1)] = None
     decode: Decode = None
-    given: Annotated[bool, Option("Keep to the labels of the input; _ is free.")] = False
-    apart: Annotated[bool, Option("Keep gold: predictions go to MISC in conllu, to `predicted` in spans.")] = False
-    pretty: Annotated[bool, Option("For reading: a line a label, in colours on a terminal.")] = False
+    given: bool = False
+    apart: bool = False
+    pretty: bool = False
     as_json: Json = False
-    flush: Annotated[
-        bool | None,
-        Option("Answer each sentence at its end (default at pipes and terminals).", name="--flush/--no-flush"),
-    ] = None
+    flush: Annotated[bool | None, Option(name="--flush/--no-flush")] = None
     rounds: Rounds = None
     threads: Threads = None
-    jobs: Annotated[
-        int | None,
-        Option("Tag by N processes (default: 1), for much text; they share the threads.", "N", min=1, max=MOST_JOBS),
-    ] = None
+    jobs: Annotated[int | None, Option("N", min=1, max=MOST_JOBS)] = None
     features: Features = None
     quiet: Quiet = False
 

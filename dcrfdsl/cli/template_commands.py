@@ -40,16 +40,12 @@ READY = {
 
 
 def new(
-    template: Annotated[str | None, Argument("[NAME]", help="A template; without one, they are listed.")] = None,
-    output: Annotated[
-        Path | None, Option("Write it to this new file (default, or -: stdout).", "FILE", short="-o", dash=True)
-    ] = None,
-    data: Annotated[
-        str | None, Option("Make a first template for this data, a file or a folder.", "DATA", name="--for")
-    ] = None,
-    source: Annotated[str | None, Option("Of DATA: csv, 'conll(word, pos)'.", "FORMAT", name="--from")] = None,
-    labels: Annotated[str | None, Option("Its columns to predict: pos,ner.", "NAMES")] = None,
-    compares: Annotated[bool, Option("Train three templates for DATA, and write the best one.", name="--try")] = False,
+    template: Annotated[str | None, Argument("[NAME]")] = None,
+    output: Annotated[Path | None, Option("FILE", short="-o", dash=True)] = None,
+    data: Annotated[str | None, Option("DATA", name="--for")] = None,
+    source: Annotated[str | None, Option("FORMAT", name="--from")] = None,
+    labels: Annotated[str | None, Option("NAMES")] = None,
+    compares: Annotated[bool, Option(name="--try")] = False,
     quiet: Quiet = False,
 ) -> None:
     """List ready templates, copy one, or make one for your data."""
@@ -120,8 +116,8 @@ def _first_sentence(path: Path) -> str:
 
 
 def fmt(
-    templates: Annotated[list[str], Argument("TEMPLATE...", help="Template files; - is stdin, to stdout.")],
-    check: Annotated[bool, Option("Change nothing; exit 1 if a file is not in this layout.")] = False,
+    templates: Annotated[list[str], Argument("TEMPLATE...")],
+    check: bool = False,
     features: Features = None,
     quiet: Quiet = False,
 ) -> None:

@@ -29,51 +29,29 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class TrainOptions:
-    template: Annotated[str, Argument("TEMPLATE", help="Template file; - is stdin.")]
-    output: Annotated[Path, Option("Write the model here.", "MODEL", short="-o")]
-    data: Annotated[
-        list[str] | None,
-        Argument(
-            "[DATA]...",
-            help="Training data: files, or folders of files; - is stdin. A template without weights needs none.",
-        ),
-    ] = None
-    dev: Annotated[str | None, Option("Held-out data, scored as training goes on.", "DATA")] = None
-    unlabelled: Annotated[str | None, Option("Data without labels, in which `expect` counts shares.", "DATA")] = None
-    start: Annotated[
-        str | None, Option("Start from the weights of this model, where they fit.", "MODEL", name="--from")
-    ] = None
-    resume: Annotated[bool, Option("Go on with the training that was broken off.")] = False
-    checkpoint: Annotated[int, Option("Save what --resume needs as often as this.", "SECONDS", min=0)] = 60
-    memory: Annotated[str | None, Option("Read the data in parts, and use no more memory: 2GB.", "SIZE")] = None
-    cache: Annotated[Path | None, Option("Keep the parts of the data here, for later trainings.", "DIR")] = None
-    workers: Annotated[
-        int | None, Option("Train by N processes of this machine (needs dask).", "N", min=1, max=MOST_JOBS)
-    ] = None
-    cluster: Annotated[str | None, Option("Train by the workers of this Dask scheduler.", "ADDRESS")] = None
+    template: Annotated[str, Argument("TEMPLATE")]
+    output: Annotated[Path, Option("MODEL", short="-o")]
+    data: Annotated[list[str] | None, Argument("[DATA]...")] = None
+    dev: Annotated[str | None, Option("DATA")] = None
+    unlabelled: Annotated[str | None, Option("DATA")] = None
+    start: Annotated[str | None, Option("MODEL", name="--from")] = None
+    resume: bool = False
+    checkpoint: Annotated[int, Option("SECONDS", min=0)] = 60
+    memory: Annotated[str | None, Option("SIZE")] = None
+    cache: Annotated[Path | None, Option("DIR")] = None
+    workers: Annotated[int | None, Option("N", min=1, max=MOST_JOBS)] = None
+    cluster: Annotated[str | None, Option("ADDRESS")] = None
     stage: StageName = None
     set_: SetPaths = None
-    tune: Annotated[bool, Option("Search the constants that have a `tune` range for the best score on --dev.")] = False
-    best: Annotated[
-        str | None, Option("The score of --tune, as `eval` names it (default: the first metric).", "SCORE")
-    ] = None
-    at_least: Annotated[
-        list[str] | None, Option("--tune keeps this score at NUMBER or more. Repeatable.", "SCORE=NUMBER")
-    ] = None
-    search: Annotated[str | None, Option("How --tune searches: grid (default), random, optuna.", "METHOD")] = None
-    trials: Annotated[int | None, Option("How many values --tune tries at most (default: 9).", "N", min=1)] = None
-    seed: Annotated[int | None, Option("Seed of the search of --tune (default: 0).", "N", min=0)] = None
-    jobs: Annotated[
-        int | None,
-        Option(
-            "Run N trials of --tune, or N restarts, at once (default: 1); they share the threads.",
-            "N",
-            min=1,
-            max=MOST_JOBS,
-        ),
-    ] = None
-    curve: Annotated[Path | None, Option("Write learning curves here: .csv or .jsonl.", "FILE")] = None
-    log: Annotated[Path | None, Option("Write a line of JSON for each event of training here.", "FILE")] = None
+    tune: bool = False
+    best: Annotated[str | None, Option("SCORE")] = None
+    at_least: Annotated[list[str] | None, Option("SCORE=NUMBER")] = None
+    search: Annotated[str | None, Option("METHOD")] = None
+    trials: Annotated[int | None, Option("N", min=1)] = None
+    seed: Annotated[int | None, Option("N", min=0)] = None
+    jobs: Annotated[int | None, Option("N", min=1, max=MOST_JOBS)] = None
+    curve: Annotated[Path | None, Option("FILE")] = None
+    log: Annotated[Path | None, Option("FILE")] = None
     threads: Threads = None
     features: Features = None
     as_json: Json = False

@@ -35,10 +35,10 @@ MOST_ENTRIES = 1 << 24  # of the tables of a graph that is written: hundreds of 
 
 
 def unroll(
-    template: Annotated[str, Argument("TEMPLATE", help="Template or model file; - is a template on stdin.")],
-    data: Annotated[str, Argument("DATA", help="Data, for a template with labels; - is stdin.")],
-    sentence: Annotated[int, Option("Which sentence, from 1.", "N", short="-n", min=1)] = 1,
-    format: Annotated[Format | None, Option("Default: the output's ending, else text.", "svg|dot|text|uai")] = None,
+    template: Annotated[str, Argument("TEMPLATE")],
+    data: Annotated[str, Argument("DATA")],
+    sentence: Annotated[int, Option("N", short="-n", min=1)] = 1,
+    format: Annotated[Format | None, Option("svg|dot|text|uai")] = None,
     output: OutputOrStdout = None,
     stage: StageName = None,
     set_: SetPaths = None,

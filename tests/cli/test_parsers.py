@@ -8,21 +8,22 @@ from typing import Annotated, Any, Literal
 import click
 import pytest
 
+from dcrfdsl.cli.command_table import CommandHelp
 from dcrfdsl.cli.options import Argument, Option, command_parser
 
 
 def toy(
-    first: Annotated[str, Argument("FIRST", help="One.")],
-    rest: Annotated[list[Path] | None, Argument("REST...", help="Any number.")] = None,
-    data: Annotated[str | None, Option("A file.", "DATA")] = None,
-    code: Annotated[list[str] | None, Option("Files.", "FILE.py")] = None,
-    column: Annotated[str | None, Option("No file.", "COLUMN")] = None,
-    kind: Annotated[Literal["a", "b"], Option("A kind.")] = "a",
-    number: Annotated[int | None, Option("From 1.", short="-n", min=1, envvar="TOY_NUMBER")] = None,
-    share: Annotated[float, Option("A share.")] = 0.5,
-    words: Annotated[list[str] | None, Option("Words.", name="--word")] = None,
-    flag: Annotated[bool, Option("A flag.")] = False,
-    pair: Annotated[bool | None, Option("A pair.", name="--pair/--no-pair")] = None,
+    first: Annotated[str, Argument("FIRST")],
+    rest: Annotated[list[Path] | None, Argument("REST...")] = None,
+    data: Annotated[str | None, Option("DATA")] = None,
+    code: Annotated[list[str] | None, Option("FILE.py")] = None,
+    column: Annotated[str | None, Option("COLUMN")] = None,
+    kind: Literal["a", "b"] = "a",
+    number: Annotated[int | None, Option(short="-n", min=1, envvar="TOY_NUMBER")] = None,
+    share: float = 0.5,
+    words: Annotated[list[str] | None, Option(name="--word")] = None,
+    flag: bool = False,
+    pair: Annotated[bool | None, Option(name="--pair/--no-pair")] = None,
 ) -> None:
     """Read this."""
     READ.update(locals())
@@ -84,10 +85,14 @@ def test_what_cannot_be_read_is_refused(line: str, message: str) -> None:
     assert message in refused.value.format_message() and refused.value.exit_code == 2
 
 
-def test_the_help_lists_arguments_once_and_what_options_begin_with(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_help_lists_arguments_once_and_what_options_begin_with(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = CommandHelp(meanings={"FIRST": "One.", "REST": "Any number.", "--pair": "A pair."})
+    monkeypatch.setattr("dcrfdsl.cli.options.command_help", lambda: {"toy": said})
     command_parser("toy", toy).main(["--help"], prog_name="toy", standalone_mode=False)
     shown = capsys.readouterr().out
     assert shown.startswith("Usage: toy [OPTIONS] FIRST [REST...]\n\n  Read this.\n\nArguments:\n  FIRST      One.\n")
     assert shown.count("Any number.") == 1
-    for fact in ("[default: a]", "[env var: TOY_NUMBER; x>=1]", "--pair / --no-pair"):
+    for fact in ("A pair.", "[default: a]", "[env var: TOY_NUMBER; x>=1]", "--pair / --no-pair"):
         assert fact in shown
