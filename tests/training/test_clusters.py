@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -50,6 +51,19 @@ def test_any_number_of_workers_gives_the_bits_of_one_machine(
             model = fit(resolved, open_parts(path, resolved, cache=cache, part_tokens=8, cluster=client))
         np.testing.assert_array_equal(model.weights, alone.weights)
         assert model.record.objective == alone.record.objective
+
+
+def test_processes_that_end_late_are_no_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    cluster_class = pytest.importorskip("distributed").LocalCluster
+    close = cluster_class.close
+
+    def late(cluster: Any) -> None:
+        close(cluster)
+        raise TimeoutError
+
+    monkeypatch.setattr(cluster_class, "close", late)
+    with pytest.raises(KeyboardInterrupt), cluster_client(None, 1, 1):
+        raise KeyboardInterrupt
 
 
 def test_training_goes_on_when_workers_are_killed(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ the folder of the cache. A task takes `DCRFDSL_THREADS` threads where that is se
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import pickle
 import secrets
@@ -26,7 +27,7 @@ import time
 from collections import OrderedDict, deque
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from itertools import chain, pairwise
 from operator import itemgetter
@@ -325,12 +326,23 @@ def cluster_client(address: str | None, workers: int | None, threads: int | None
             with suppress(ValueError):  # not the main thread
                 signal.signal(signal.SIGINT, signal.SIG_IGN)
 
-    with dask.config.set(settings), LocalCluster(
-        n_workers=workers or 1, threads_per_worker=1, processes=True, dashboard_address="127.0.0.1:0",
-        memory_limit=None, env={"DCRFDSL_THREADS": str(max(1, Workers(threads).threads // (workers or 1)))},
-    ) as cluster, Client(cluster, direct_to_workers=True) as client:  # fmt: skip
+    with dask.config.set(settings), ExitStack() as stack:
+        cluster = LocalCluster(
+            n_workers=workers or 1, threads_per_worker=1, processes=True, dashboard_address="127.0.0.1:0",
+            silence_logs=logging.ERROR,  # not that a worker that still computes is ended
+            memory_limit=None, env={"DCRFDSL_THREADS": str(max(1, Workers(threads).threads // (workers or 1)))},
+        )  # fmt: skip
+        stack.callback(_closed, cluster)
+        client = stack.enter_context(Client(cluster, direct_to_workers=True))
         client.register_plugin(Uninterrupted())
         yield client
+
+
+def _closed(cluster: Any) -> None:
+    """Ends the processes of `cluster`. On a busy machine they outlive Dask's patience; they are killed all the same."""
+    logging.getLogger("tornado.application").setLevel(logging.CRITICAL)
+    with suppress(TimeoutError):
+        cluster.close()
 
 
 def ship_functions(registered: Any) -> None:
