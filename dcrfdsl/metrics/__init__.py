@@ -1,4 +1,4 @@
-"""Scores of predictions: `evaluate_predictions` on a corpus, `measure` on codes, by the names that `evaluate` uses."""
+"""Scores of predictions: `prediction_tallies` of a corpus, `metric_tallies` of codes, by the names of `evaluate`."""
 
 import lazy_loader
 

@@ -12,9 +12,8 @@ from .class_scores import (
 )
 from .corpus_scores import (
     empty_metric_warnings as empty_metric_warnings,
-    evaluate_predictions as evaluate_predictions,
     evaluation_of as evaluation_of,
-    measure as measure,
+    metric_tallies as metric_tallies,
     prediction_tallies as prediction_tallies,
 )
 from .error_types import (

@@ -21,32 +21,9 @@ from ..syntax import CallSpec, Scheme
 from .class_scores import segments_compared
 from .evaluation import Evaluation, Gold, View, encode_gold, unseen_values
 from .metric_table import default_metrics, lacking, metric_error, tally_of, written_call
-from .tallies import Counts, ExactSum, Tally, Values, values_of
+from .tallies import Counts, ExactSum, Tally, Values
 
 NO_VIEWS: Mapping[str, View] = MappingProxyType({})
-
-
-def measure(evaluation: Evaluation, metrics: Sequence[CallSpec] = ()) -> Values:
-    """The value of each of `metrics` (default: `default_metrics`) in order, then `tokens`, `sentences` and
-    `unseen_labels` (tokens whose gold value the model does not know, summed over labels). `DcrfError` if a metric
-    cannot be computed.
-    """
-    return values_of(_tallies(evaluation, metrics))
-
-
-def evaluate_predictions(
-    spec: ModelSpec,
-    corpus: Corpus,
-    predicted: Mapping[str, Integers],
-    states: Mapping[str, Sequence[str]],
-    *,
-    known_values: Callable[[str], Collection[str]] | None = None,
-) -> Values:
-    """`measure` on the gold labels of `corpus` by the metrics of `spec`, and the counts that qualify them.
-
-    Takes what `prediction_tallies` takes, which says more.
-    """
-    return values_of(prediction_tallies(spec, corpus, predicted, states, known_values=known_values))
 
 
 def prediction_tallies(
@@ -73,7 +50,7 @@ def prediction_tallies(
     """
     evaluation = evaluation_of(spec, corpus, predicted, states, views, known_values)
     evaluation = replace(evaluation, log_likelihood=log_likelihood, rank_risk=rank_risk)
-    tallies = _tallies(evaluation, spec.evaluate)
+    tallies = metric_tallies(evaluation, spec.evaluate)
     for label in spec.labels:
         if isinstance(label.domain, Scheme):
             allowed = legal_moves(label.domain.name, states[label.name])
@@ -123,7 +100,11 @@ def evaluation_of(
     )
 
 
-def _tallies(evaluation: Evaluation, metrics: Sequence[CallSpec]) -> list[Tally]:
+def metric_tallies(evaluation: Evaluation, metrics: Sequence[CallSpec]) -> list[Tally]:
+    """What each of `metrics` (without any: `default_metrics`) counts, in order, then `tokens`, `sentences` and
+    `unseen_labels` (tokens whose gold value the model does not know, summed over labels). `DcrfError` if a metric
+    cannot be computed.
+    """
     unseen = sum(int(np.count_nonzero(evaluation.unseen(label))) for label in evaluation.gold)
     return [
         *(tally_of(evaluation, call) for call in metrics or default_metrics(evaluation.known_texts)),

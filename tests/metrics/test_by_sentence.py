@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
+from metric_cases import measure
 
 from dcrfdsl.metrics import (
     AMBIGUOUS,
@@ -14,7 +15,6 @@ from dcrfdsl.metrics import (
     Seen,
     View,
     bootstrap_interval,
-    measure,
     sentence_counts,
 )
 from dcrfdsl.syntax import CallSpec

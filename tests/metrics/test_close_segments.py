@@ -7,11 +7,12 @@ import itertools
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
+from metric_cases import measure
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import maximum_bipartite_matching
 
 from dcrfdsl.foundation.errors.diagnostics import DcrfError
-from dcrfdsl.metrics import MISSING, Evaluation, SentenceCounts, measure, sentence_counts
+from dcrfdsl.metrics import MISSING, Evaluation, SentenceCounts, sentence_counts
 from dcrfdsl.metrics.close_segments import close_segments
 from dcrfdsl.metrics.metric_table import METRICS
 from dcrfdsl.model.comparison import KINDS

@@ -8,6 +8,7 @@ from itertools import chain
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
+from metric_cases import evaluate_predictions, measure
 
 from dcrfdsl.data import Corpus, corpus_from_rows
 from dcrfdsl.foundation.errors.diagnostics import DcrfError
@@ -22,10 +23,8 @@ from dcrfdsl.metrics import (
     confusion,
     default_metrics,
     encode_gold,
-    evaluate_predictions,
     first_metric,
     goodness,
-    measure,
     unseen_values,
 )
 from dcrfdsl.semantics import has_segments

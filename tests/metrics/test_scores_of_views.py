@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
+from metric_cases import measure
 
 from dcrfdsl import corpus_from_rows, fit, load_text, read_corpus
-from dcrfdsl.metrics import AMBIGUOUS, MISSING, Evaluation, Seen, View, label_tables, measure
+from dcrfdsl.metrics import AMBIGUOUS, MISSING, Evaluation, Seen, View, label_tables
 from dcrfdsl.syntax import Argument, CallSpec, Reference
 
 KNOWN = ("N s", "N p", "V s", "O")  # the states of a model, then a text that occurs only in the gold data
