@@ -8,7 +8,7 @@ side, each in whole registers. Not here: what is computed from them (`automaton_
 import numpy as np
 
 from ..runtime import LANES, broadcast, inlined, inner, kernel, sort_ascending, store, transpose
-from ..tables import add_packed, scatter_packed
+from ..tables import move_packed
 from .transitions import WINDOW
 
 
@@ -29,7 +29,7 @@ def fill_score_row(s, t, automaton, kinds, bindings, rows, weights, score, begin
         at, row = begin + automaton.scored_at[n], rows.first_row[kinds.feature_set[k], s] + t
         if packed.is_packed[k]:
             size = (kinds.size[k] + LANES - 1) // LANES * LANES
-            add_packed(packed, k, row + packed.shift[k], size, weights, score, at)
+            move_packed(packed, k, row + packed.shift[k], size, weights, score, at, False)
         else:
             valued = len(rows.value) > 0
             for i in range(rows.row_off[row], rows.row_off[row + 1]):
@@ -61,7 +61,7 @@ def scatter_score_row(s, t, automaton, problem, marginal, begin, gradient):
                     gradient[packed.entry_shift[k] + e] += x * marginal[at + bindings.entry[e]]
             continue
         size = (kinds.size[k] + LANES - 1) // LANES * LANES
-        scatter_packed(packed, k, row + packed.shift[k], size, marginal, at, gradient)
+        move_packed(packed, k, row + packed.shift[k], size, gradient, marginal, at, True)
     if len(automaton.listed_off) > 0:
         token = rows.token_off[s] + t
         for i in range(automaton.listed_off[token], automaton.listed_off[token + 1]):

@@ -44,7 +44,7 @@ from ..runtime import (
     subtract,
     total,
 )
-from ..tables import copy_run, scatter_single
+from ..tables import copy_run, move_single
 from .chain_scores import scatter_plain, score_positions
 
 FLOOR = 1e-100  # FLOOR³ is still a normal double; see the docstring
@@ -225,7 +225,7 @@ def scatter_rows(s, first, last, chain, kinds, bindings, rows, score, gradient):
         row += packed.shift[k]
         start = packed.dense_start[k]
         for t in range(first, last):
-            scatter_single(packed, k, row + t, score, t * width, gradient)
+            move_single(packed, k, row + t, gradient, score, t * width, True)
             begin, end = packed.dense_off[row + t], packed.dense_off[row + t + 1]
             for c in range(0, width, block):
                 marginals = load(registers, score, t * width + c)

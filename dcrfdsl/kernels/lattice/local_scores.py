@@ -3,37 +3,8 @@
 Not here: contexts of several labels (`contexts`).
 """
 
-from ..runtime import inlined, inner
-from ..tables import add_packed, copy_run, scatter_single
-
-
-@inlined
-def _pass_entry(x, cell, place, cells, table, scatters):
-    if scatters:
-        cells[cell] += x * table[place]
-    else:
-        table[place] += x * cells[cell]
-
-
-@inlined
-def _pass_features(s, length, k, states, kinds, bindings, rows, cells, table, scatters):
-    """Adds the weights of the features that fire to the table of labels, of a kind whose rows are not packed; or, if it
-    `scatters`, the table to the gradient. cells: weights or gradient.   table: scores or beliefs, [length · states].
-    """
-    packed, valued, row = rows.packed, len(rows.value) > 0, rows.first_row[kinds.feature_set[k], s]
-    inverse, shift = kinds.inverse_off[k], packed.entry_shift[k]
-    for t in range(length):
-        at = t * states
-        for i in range(rows.row_off[row + t], rows.row_off[row + t + 1]):
-            feature_run = kinds.run_base[k] + rows.feature[i]
-            x = rows.value[i] if valued else 1.0
-            for e in range(bindings.run_off[feature_run], bindings.run_off[feature_run + 1]):
-                if inverse == -1:
-                    _pass_entry(x, shift + e, at + bindings.entry[e], cells, table, scatters)
-                    continue
-                entry_list = -2 - inverse + bindings.entry[e]  # labels that a view does not tell apart
-                for c in range(kinds.inverse[entry_list], kinds.inverse[entry_list + 1]):
-                    _pass_entry(x, shift + e, at + kinds.inverse[-2 - inverse + c], cells, table, scatters)
+from ..runtime import inner
+from ..tables import copy_run, move_features, move_packed, move_single
 
 
 @inner
@@ -47,12 +18,12 @@ def score_labels(s, length, local, kinds, bindings, rows, weights, score):
         score[(length - 1) * states + y] += local.at_last[y]
     for n in range(len(local.scored)):
         k = local.scored[n]
-        if not packed.is_packed[k]:
-            _pass_features(s, length, k, states, kinds, bindings, rows, weights, score, False)
-            continue
-        row = packed.shift[k] + rows.first_row[kinds.feature_set[k], s]
+        row = rows.first_row[kinds.feature_set[k], s]
         for t in range(length):
-            add_packed(packed, k, row + t, states, weights, score, t * states)
+            if packed.is_packed[k]:
+                move_packed(packed, k, packed.shift[k] + row + t, states, weights, score, t * states, False)
+            else:
+                move_features(k, row + t, kinds, bindings, rows, weights, score, t * states, False)
 
 
 @inner
@@ -77,13 +48,13 @@ def scatter_labels(s, length, local, kinds, bindings, rows, label_off, label, be
         k = local.scored[n]
         if kinds.fixed[k]:
             continue
-        if not packed.is_packed[k]:
-            _pass_features(s, length, k, states, kinds, bindings, rows, gradient, belief, True)
-            continue
         row, start, width = rows.first_row[kinds.feature_set[k], s], packed.dense_start[k], packed.width[k]
         for t in range(length):
+            if not packed.is_packed[k]:
+                move_features(k, row + t, kinds, bindings, rows, gradient, belief, t * states, True)
+                continue
             at = packed.shift[k] + row + t
-            scatter_single(packed, k, at, belief, t * states, gradient)
+            move_single(packed, k, at, gradient, belief, t * states, True)
             for q in range(packed.dense_off[at], packed.dense_off[at + 1]):
                 cell = start + packed.dense[q] * width
                 for i in range(label_off[t], label_off[t + 1]):

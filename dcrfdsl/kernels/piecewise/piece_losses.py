@@ -102,23 +102,16 @@ def _row_start(row, cell, over, card, v0, stride):
 
 
 @fast_inner
-def _add_scores(value, cell, factor, over, card, v0, stride, score, size):
-    """Adds `factor` times a factor's log scores to those of the joint states of `over`."""
+def _move(table, cell, factor, over, card, v0, stride, joint, size, scatters):
+    """Adds `factor` times a factor's `table` to the numbers of joint states; with `scatters` the other way."""
     width, step = card[v0 + over[-1]], stride[len(over) - 1]
     for row in range(size // width):
         at = _row_start(row, cell, over, card, v0, stride)
         for j in range(width):
-            score[row * width + j] += factor * value[at + j * step]
-
-
-@fast_inner
-def _add_beliefs(belief, cell, factor, over, card, v0, stride, probability, size):
-    """Adds `factor` times the probabilities of the joint states of `over` to a factor's table."""
-    width, step = card[v0 + over[-1]], stride[len(over) - 1]
-    for row in range(size // width):
-        at = _row_start(row, cell, over, card, v0, stride)
-        for j in range(width):
-            belief[at + j * step] += factor * probability[row * width + j]
+            if scatters:
+                table[at + j * step] += factor * joint[row * width + j]
+            else:
+                joint[row * width + j] += factor * table[at + j * step]
 
 
 @inlined
@@ -157,7 +150,7 @@ def scores(i, g, shapes, pieces, value, state, workspace):
         workspace.score[j] = 0.0
     for m in range(pieces.member_off[i], pieces.member_off[i + 1]):
         cell = place(f0 + pieces.member[m], shapes, v0, over, state, workspace.stride)
-        _add_scores(value, cell, pieces.scale[m], over, shapes.card, v0, workspace.stride, workspace.score, size)
+        _move(value, cell, pieces.scale[m], over, shapes.card, v0, workspace.stride, workspace.score, size, False)
     return size
 
 
@@ -170,7 +163,7 @@ def spread(i, g, shapes, pieces, belief, state, workspace, probability, factor, 
         if not pieces.locked[m]:
             cell = place(f0 + pieces.member[m], shapes, v0, over, state, workspace.stride)
             scale = factor * pieces.scale[m]
-            _add_beliefs(belief, cell, scale, over, shapes.card, v0, workspace.stride, probability, size)
+            _move(belief, cell, scale, over, shapes.card, v0, workspace.stride, probability, size, True)
 
 
 @inner

@@ -28,16 +28,14 @@ from .log_tables import (
 from .packed import (
     BundleLists as BundleLists,
     Packed as Packed,
-    add_packed as add_packed,
     add_runs as add_runs,
-    add_single as add_single,
     collect_gradient as collect_gradient,
     count_fires as count_fires,
     distribute_bundles as distribute_bundles,
+    move_packed as move_packed,
+    move_single as move_single,
     pack_rows as pack_rows,
     pack_weights as pack_weights,
-    scatter_packed as scatter_packed,
-    scatter_single as scatter_single,
     sum_bundles as sum_bundles,
 )
 from .wiring import (

@@ -27,7 +27,7 @@ from ..runtime import (
     subtract,
 )
 from .dense import NARROW
-from .packed import add_packed, scatter_packed
+from .packed import move_packed
 
 TINY = 1e-150  # TINY² is still a normal double: products of two such entries are representable
 LOG_TINY = np.log(TINY)
@@ -184,7 +184,7 @@ def fill_tables(s, shapes, kinds, bindings, rows, weights, log_base, value):
             value[at + j] = log_base[base + j]
         row = rows.first_row[kinds.feature_set[k], s] + shapes.fac_anchor[f]
         if packed.is_packed[k]:
-            add_packed(packed, k, packed.shift[k] + row, kinds.size[k], weights, value, at)
+            move_packed(packed, k, packed.shift[k] + row, kinds.size[k], weights, value, at, False)
         else:
             move_features(k, row, kinds, bindings, rows, weights, value, at, False)
 
@@ -212,7 +212,7 @@ def scatter_gradient(s, shapes, kinds, bindings, rows, belief, base_expected, gr
             continue
         row = rows.first_row[kinds.feature_set[k], s] + shapes.fac_anchor[f]
         if packed.is_packed[k]:
-            scatter_packed(packed, k, packed.shift[k] + row, kinds.size[k], belief, at, gradient)
+            move_packed(packed, k, packed.shift[k] + row, kinds.size[k], gradient, belief, at, True)
         else:
             move_features(k, row, kinds, bindings, rows, gradient, belief, at, True)
 

@@ -17,7 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...foundation import Ints, Ints32, Mask
-from ..runtime import LANES, add, fast_kernel, inlined, kernel, load, load_part, store, store_part
+from ..runtime import LANES, add, fast_kernel, inlined, kernel, load, store
+from .dense import load_some, store_some
 
 Counts = NDArray[np.unsignedinteger]  # as narrow as possible: most of the time goes into reading these lists
 
@@ -158,65 +159,50 @@ def collect_gradient(first, last, partial, cell_of, weights, precision, counts, 
 
 
 @inlined
-def add_single(packed, k, row, cells, value, at):
-    """Adds the single weights of a packed row to the table at value[at]."""
+def move_single(packed, k, row, cells, value, at, scatters):
+    """Adds the single weights of a packed row, in `cells`, to the table at value[at]; with `scatters` the table to the
+    cells.
+    """
     start, bits = packed.flat_start[k], packed.flat_bits[k]
     mask = (1 << bits) - 1
     for q in range(packed.flat_off[row], packed.flat_off[row + 1]):
         flat_entry = np.int64(packed.flat[q])
-        value[at + (flat_entry & mask)] += cells[start + (flat_entry >> bits)]
+        cell, place = start + (flat_entry >> bits), at + (flat_entry & mask)
+        if scatters:
+            cells[cell] += value[place]
+        else:
+            value[place] += cells[cell]
 
 
 @inlined
-def scatter_single(packed, k, row, belief, at, gradient):
-    """Adds the beliefs of a table to the gradient cells of the single weights of a packed row."""
-    start, bits = packed.flat_start[k], packed.flat_bits[k]
-    mask = (1 << bits) - 1
-    for q in range(packed.flat_off[row], packed.flat_off[row + 1]):
-        flat_entry = np.int64(packed.flat[q])
-        gradient[start + (flat_entry >> bits)] += belief[at + (flat_entry & mask)]
+def move_packed(packed, k, row, size, cells, value, at, scatters):
+    """Adds the weights of the features of a packed row of kind k to the table of `size` entries at value[at].
 
-
-@inlined
-def add_packed(packed, k, row, size, cells, value, at):
-    """Adds the weights of the features of a packed row of kind k to the table of `size` entries at value[at]."""
-    add_single(packed, k, row, cells, value, at)
-    start, width = packed.dense_start[k], packed.width[k]
-    first, last = packed.dense_off[row], packed.dense_off[row + 1]
-    j = 0
-    while j + 4 * LANES <= size:
-        four = load((0, 0, 0, 0), value, at + j)
-        for q in range(first, last):
-            four = add(four, load((0, 0, 0, 0), cells, start + packed.dense[q] * width + j))
-        store(value, at + j, four)
-        j += 4 * LANES
+    With `scatters` the other way: adds the table's entries to the cells of the features.
+    """
+    move_single(packed, k, row, cells, value, at, scatters)
+    start, width, j = packed.dense_start[k], packed.width[k], 0
     while j < size:
-        one = load_part((0,), value, at + j, size - j)
-        for q in range(first, last):
-            one = add(one, load((0,), cells, start + packed.dense[q] * width + j))
-        store_part(value, at + j, size - j, one)
-        j += LANES
+        if j + 4 * LANES <= size:
+            _move_block((0, 0, 0, 0), packed, row, start + j, width, cells, value, at + j, size - j, scatters)
+            j += 4 * LANES
+        else:
+            _move_block((0,), packed, row, start + j, width, cells, value, at + j, size - j, scatters)
+            j += LANES
 
 
 @inlined
-def scatter_packed(packed, k, row, size, belief, at, gradient):
-    """Adds the beliefs of a table to the gradient cells of the features of a packed row of kind k."""
-    scatter_single(packed, k, row, belief, at, gradient)
-    start, width = packed.dense_start[k], packed.width[k]
-    first, last = packed.dense_off[row], packed.dense_off[row + 1]
-    j = 0
-    while j + 4 * LANES <= size:
-        four = load((0, 0, 0, 0), belief, at + j)
-        for q in range(first, last):
-            cell = start + packed.dense[q] * width + j
-            store(gradient, cell, add(four, load((0, 0, 0, 0), gradient, cell)))
-        j += 4 * LANES
-    while j < size:
-        one = load_part((0,), belief, at + j, size - j)
-        for q in range(first, last):
-            cell = start + packed.dense[q] * width + j
-            store(gradient, cell, add(one, load((0,), gradient, cell)))
-        j += LANES
+def _move_block(registers, packed, row, start, width, cells, value, at, left, scatters):
+    """One block of the dense rows of `move_packed`; `left` entries of the table are left."""
+    block_values = load_some(registers, value, at, left)
+    for q in range(packed.dense_off[row], packed.dense_off[row + 1]):
+        cell = start + packed.dense[q] * width
+        if scatters:
+            store(cells, cell, add(block_values, load(registers, cells, cell)))
+        else:
+            block_values = add(block_values, load(registers, cells, cell))
+    if not scatters:
+        store_some(value, at, left, len(registers) * LANES, block_values)
 
 
 @kernel
@@ -226,7 +212,7 @@ def sum_bundles(packed, cells):
         k, at = packed.bundle_kind[b], packed.bundle_cell[b]
         width = packed.width[k]
         cells[at : at + width] = 0.0
-        add_packed(packed, k, packed.bundle_row[b], width, cells, cells, at)
+        move_packed(packed, k, packed.bundle_row[b], width, cells, cells, at, False)
 
 
 @kernel
@@ -235,5 +221,5 @@ def distribute_bundles(packed, gradient):
     for b in range(len(packed.bundle_row) - 1, -1, -1):
         k, at = packed.bundle_kind[b], packed.bundle_cell[b]
         width = packed.width[k]
-        scatter_packed(packed, k, packed.bundle_row[b], width, gradient, at, gradient)
+        move_packed(packed, k, packed.bundle_row[b], width, gradient, gradient, at, True)
         gradient[at : at + width] = 0.0
