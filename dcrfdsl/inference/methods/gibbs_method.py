@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from ...foundation import DcrfError, Diagnostic, Floats, Ints32, dataclass
-from ...kernels.messages import CHAINS, Sampling, gibbs, gibbs_sequences, node_potentials
-from ...kernels.runtime import IMPOSSIBLE, OK
+from ...kernels.messages import Sampling, gibbs_sequences
+from ...kernels.runtime import IMPOSSIBLE
 from ...kernels.tables import Potentials, Ragged, Results
 from ...semantics import GibbsSettings
 from ..base import NOTHING, Decoded, Expectations, StatelessMethod
@@ -34,46 +34,22 @@ class GibbsMethod(StatelessMethod):
     ) -> None:
         if len(gradient) and self.data.num_weights:
             raise no_log_z_error("a model cannot be trained by it")
-        if len(gradient):
-            for s in range(first, last):
-                self._count(potentials, s, out, expected)
-        else:
-            self._sample(potentials, first, last, out.results, out.marginals, np.zeros(0, np.int32))
+        cells = expected if len(gradient) else NOTHING
+        self._sample(potentials, first, last, out.results, out.marginals, np.zeros(0, np.int32), cells)
         out.log_z[first:last] = np.where(out.status[first:last] == IMPOSSIBLE, -np.inf, np.nan)
 
     def decode(self, potentials: Potentials, first: int, last: int, out: Decoded) -> None:
-        self._sample(potentials, first, last, out.results, NOTHING, out.labelling)
+        self._sample(potentials, first, last, out.results, NOTHING, out.labelling, NOTHING)
 
     def _sample(
-        self, potentials: Potentials, first: int, last: int, results: Results, marginals: Floats, labelling: Ints32
-    ) -> None:
+        self, potentials: Potentials, first: int, last: int, results: Results, marginals: Floats, labelling: Ints32,
+        cells: Floats,
+    ) -> None:  # fmt: skip
         d = self.data
         gibbs_sequences(
             first, last, d.problem, self.edges, potentials, self.sampling, results,
-            Ragged(marginals, d.marginal_off), d.ragged(labelling),
+            Ragged(marginals, d.marginal_off), d.ragged(labelling), cells,
         )  # fmt: skip
-
-    def _count(self, potentials: Potentials, s: int, out: Expectations, expected: Floats) -> None:
-        """As `_sample` for one sequence of a data set without weights, whose tables are all shared cells.
-
-        Adds the share of samples in each cell to `expected`; the kernel for many sequences does not count this.
-        """
-        d, logs, settings = self.data, potentials.log_base, self.settings
-        g, begin, end = int(d.rows.shape[s]), int(d.marginal_off[s]), int(d.marginal_off[s + 1])
-        node, marginal = np.empty(end - begin), np.zeros(end - begin)
-        labelling, best = np.zeros((2, int(np.diff(d.labelling_off)[s])), np.int32)
-        _, state = node_potentials(g, d.shapes, logs, True, node)
-        error, agree = np.inf, False
-        if state == OK:
-            error, agree, _, state = gibbs(
-                g, d.shapes, self.edges, logs, node, self.sampling, labelling, best, marginal, expected
-            )
-        sweeps = settings.burn_in * CHAINS + settings.samples * settings.thin
-        out.status[s] = IMPOSSIBLE if state == IMPOSSIBLE else OK
-        out.iterations[s] = sweeps if state == OK and agree else -sweeps
-        out.residual[s] = error
-        if state == OK:
-            out.marginals[begin:end] = marginal
 
 
 def no_log_z_error(why: str) -> DcrfError:

@@ -9,12 +9,7 @@ import numpy as np
 from ...foundation import Floats, dataclass
 from ...kernels.messages import COVER, FLOOD, RANDOM, RESIDUAL, TREES, first_trees
 from ...kernels.runtime import BROKEN, UNDERFLOW
-from ...kernels.sequences import (
-    mend_labellings,
-    message_decode,
-    message_expectations,
-    message_log_expectations,
-)
+from ...kernels.sequences import message_decode, message_expectations, message_log_expectations
 from ...kernels.tables import Control, Potentials, Ragged, Schedules, Sweeps, Totals
 from ...semantics import AutoSettings, BpSettings, TrpSettings
 from ..base import Decoded, Expectations, IterativeMethod
@@ -43,7 +38,6 @@ class MessageMethod(IterativeMethod):
 
     @classmethod
     def by_schedule(cls, data: BoundData, settings: BpSettings) -> MessageMethod:
-        """By the schedule that `settings` names."""
         return cls(data, settings, SCHEDULES[settings.schedule])
 
     def __post_init__(self) -> None:
@@ -81,6 +75,7 @@ class MessageMethod(IterativeMethod):
 
     def decode(self, potentials: Potentials, first: int, last: int, out: Decoded) -> None:
         inputs = self.data.problem, self.edges, potentials, self.sweeps, self.control
-        message_decode(first, last, *inputs, out.results, self.data.ragged(out.labelling))
+        outputs = out.results, self.data.ragged(out.labelling)
+        message_decode(first, last, *inputs, *outputs, None)
         if (out.status[first:last] == BROKEN).any():  # with a search only if needed
-            mend_labellings(first, last, *inputs, out.results, self.data.ragged(out.labelling))
+            message_decode(first, last, *inputs, *outputs, True)

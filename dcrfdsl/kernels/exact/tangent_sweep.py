@@ -230,19 +230,16 @@ def _forward_log(first, last, programs, patterns, value, dot, lifts):
 
 @inner
 def _backward_log(first, last, programs, patterns, value, dot, belief, change, lifts):
-    """Adds the marginals of all tables to `belief` and their tangents to `change`; both must be 0."""
+    """Adds the tangents of the marginals of all tables to `change`, which must be 0.   belief: of `backward_log`."""
     dims, start, index = patterns.dims, patterns.start, patterns.offsets
     for i in range(last - 1, first - 1, -1):
         pattern, a, b, c = operands(i, programs)
         num_b, num_l, num_k, num_r = group_sizes(pattern, patterns)
-        if programs.step[i, 4]:
-            belief[c] = 1.0
         if dims[pattern, 5]:
             at = start[pattern, 0]
             for j in range(num_b * num_l * num_r):
-                for x in (a + j, b + index[at + j]):
-                    belief[x] += belief[c + j]
-                    change[x] += change[c + j]
+                change[a + j] += change[c + j]
+                change[b + index[at + j]] += change[c + j]
             continue
         a_b, a_l, a_k, b_b, b_k, b_r = offset_lists(pattern, patterns)
         v = programs.variable[i]
@@ -260,10 +257,7 @@ def _backward_log(first, last, programs, patterns, value, dot, belief, change, l
                         if share == 0.0:
                             continue
                         tangent = dot[x] + dot[y] + (lifts.by[v] if k == raised else 0.0)
-                        p = belief[out] * share
-                        moved = change[out] * share + p * (tangent - dot[out])
-                        belief[x] += p
-                        belief[y] += p
+                        moved = share * (change[out] + belief[out] * (tangent - dot[out]))
                         change[x] += moved
                         change[y] += moved
                     out += 1
@@ -344,7 +338,6 @@ def exact_tangents(first, last, problem, programs, patterns, potentials, labelli
                     continue
                 dot[:local_end] = 0.0
                 _forward_log(a, b, programs, patterns, logs, dot, lifts)
-                belief[:arena_end] = 0.0
                 change[:arena_end] = 0.0
                 _backward_log(a, b, programs, patterns, logs, dot, belief, change, lifts)
                 for j in range(local_end):

@@ -4,7 +4,7 @@ from .feasible_search import (
     message_labelling as message_labelling,
     round_marginals as round_marginals,
 )
-from .gibbs_sampling import CHAINS as CHAINS, Sampling as Sampling, gibbs as gibbs, gibbs_sequences as gibbs_sequences
+from .gibbs_sampling import Sampling as Sampling, gibbs_sequences as gibbs_sequences
 from .mean_field_ascent import mean_field_expectations as mean_field_expectations
 from .propagation import (
     COVER as COVER,

@@ -210,16 +210,17 @@ def _run_chain(g, shapes, edges, logs, node, sampling, state, labelling, best, h
 
 
 @kernel
-def gibbs_sequences(first, last, problem, edges, potentials, sampling, results, marginals, labelling):
+def gibbs_sequences(first, last, problem, edges, potentials, sampling, results, marginals, labelling, belief):
     """Chains for each sequence, seeded by its number: marginals, and the best labelling seen (-1 if none).
 
-    The number of iterations is negative where chains do not agree, or no start was found.
+    The number of iterations is negative where chains do not agree, or no start was found.   belief [shared cells]: the
+    share of samples in each cell is added to it, of data whose tables are all shared; empty if it is not wanted.
     """
     shapes, kinds, bindings, rows = problem
     weights, log_base = potentials.weights, potentials.log_base
     samples, burn_in, thin, seed = sampling
     arena, states = largest_sequence(shapes, rows, first, last)
-    logs, node, marginal, nothing = np.empty(arena), np.empty(states), np.empty(states), np.empty(0)
+    logs, node, marginal = np.empty(arena), np.empty(states), np.empty(states)
     logs[: shapes.local_start] = log_base
     for s in range(first, last):
         g, count = rows.shape[s], marginals.off[s + 1] - marginals.off[s]
@@ -231,7 +232,7 @@ def gibbs_sequences(first, last, problem, edges, potentials, sampling, results, 
         if state == OK:
             seeded = Sampling(samples, burn_in, thin, seed + STRIDE * s)
             error, agree, _, state = gibbs(
-                g, shapes, edges, logs, node[:count], seeded, current, best, marginal[:count], nothing
+                g, shapes, edges, logs, node[:count], seeded, current, best, marginal[:count], belief
             )
         results.status[s] = IMPOSSIBLE if state == IMPOSSIBLE else OK
         sweeps = burn_in * CHAINS + samples * thin

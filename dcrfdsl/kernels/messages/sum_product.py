@@ -276,21 +276,9 @@ def _store_undamped(new, states, message, target, m, floor):
 
 
 @fast_inner
-def send(g, e, shapes, edges, value, node, message, target, log_space, maximise, limits, scratch):
-    """Sends edge e: `target` gets the new message, normalised and damped. Returns (change, status).
-
-    Linear messages sum to 1, log messages have maximum 0. Damping mixes old and new messages in the same space.
-    """
-    damping, floor = limits
-    q, new = scratch
-    outgoing(g, e, shapes, edges, value, node, message, log_space, maximise, q, new)
-    e0 = edges.edge_off[g]
-    m = edges.message_off[e0 + e]
-    states = shapes.card[shapes.var_off[g] + edges.edge_var[e0 + e]]
-    change = 0.0
-    if not log_space:
-        return _store_damped(new, states, message, target, m, damping, floor)
-    peak = -np.inf
+def store_logs(new, states, message, target, m, damping):
+    """Takes its maximum out of `new`, mixes it with the old `message` and writes it to target[m:]; (change, status)."""
+    peak, change = -np.inf, 0.0
     for x in range(states):
         peak = max(peak, new[x])
     if peak == -np.inf:
@@ -303,6 +291,23 @@ def send(g, e, shapes, edges, value, node, message, target, log_space, maximise,
             fresh = (1.0 - damping) * fresh + damping * old
         target[m + x] = fresh
     return change, OK
+
+
+@fast_inner
+def send(g, e, shapes, edges, value, node, message, target, log_space, maximise, limits, scratch):
+    """Sends edge e: `target` gets the new message, normalised and damped. Returns (change, status).
+
+    Linear messages sum to 1, log messages have maximum 0. Damping mixes old and new messages in the same space.
+    """
+    damping, floor = limits
+    q, new = scratch
+    outgoing(g, e, shapes, edges, value, node, message, log_space, maximise, q, new)
+    e0 = edges.edge_off[g]
+    m = edges.message_off[e0 + e]
+    states = shapes.card[shapes.var_off[g] + edges.edge_var[e0 + e]]
+    if not log_space:
+        return _store_damped(new, states, message, target, m, damping, floor)
+    return store_logs(new, states, message, target, m, damping)
 
 
 @inlined

@@ -33,6 +33,7 @@ from .sum_product import (
     recall,
     record_run,
     remember,
+    store_logs,
 )
 
 LINEAR_RANGE = -600.0  # log of the least product of a table entry and incoming messages in linear space
@@ -187,24 +188,6 @@ def marginalise(f, axis, shapes, v0, stretched, at, fit, maximise, q, new):
             new[x] += shift if maximise else np.log(sums[x]) + shift
 
 
-@inner
-def _store(new, states, message, m, damping):
-    """Subtracts the maximum from `new` and mixes it into the message. Returns the change; -1 if nothing is possible."""
-    peak, change = -np.inf, 0.0
-    for x in range(states):
-        peak = max(peak, new[x])
-    if peak == -np.inf:
-        return -1.0
-    for x in range(states):
-        fresh, old = new[x] - peak, message[m + x]
-        if fresh != old:  # equal infinities have not moved
-            change = max(change, abs(fresh - old))
-        if damping > 0.0 and fresh > -np.inf and old > -np.inf:
-            fresh = (1.0 - damping) * fresh + damping * old
-        message[m + x] = fresh
-    return change
-
-
 @kernel
 def reweighted_messages(g, shapes, edges, reweighting, node, control, maximise, warm, message):
     """Sends messages until they converge, sums or (`maximise`) maxima: (converged, iterations, residual, status).
@@ -234,9 +217,9 @@ def reweighted_messages(g, shapes, edges, reweighting, node, control, maximise, 
                     reweighted_incoming(g, u, edges.first_edge[f] + i, shapes, edges, rho, node, message, q[i])
             marginalise(f, axis, shapes, v0, stretched, stretched_off[f], fits[f - f0], maximise, q, new)
             states = shapes.card[v0 + edges.edge_var[e0 + e]]
-            change = _store(new, states, message, edges.message_off[e0 + e], control.damping)
-            if change < 0.0:
-                return False, iteration + 1, np.inf, IMPOSSIBLE
+            change, state = store_logs(new, states, message, message, edges.message_off[e0 + e], control.damping)
+            if state != OK:
+                return False, iteration + 1, np.inf, state
             residual = max(residual, change)
         if max(before, residual) < control.tolerance:
             return True, iteration + 1, max(before, residual), OK

@@ -2,7 +2,6 @@ from .expectations import (
     exact_decode as exact_decode,
     exact_expectations as exact_expectations,
     exact_log_expectations as exact_log_expectations,
-    mend_labellings as mend_labellings,
     message_decode as message_decode,
     message_expectations as message_expectations,
     message_log_expectations as message_log_expectations,

@@ -275,56 +275,35 @@ def message_log_expectations(first, last, problem, edges, potentials, sweeps, co
 
 
 @kernel
-def _send_maxima(s, problem, edges, potentials, sweeps, control, logs, node, message):
-    """Sends max-product messages of sequence s until they converge. Returns (status, run: see `record_run`)."""
-    shapes, kinds, bindings, rows = problem
-    g = rows.shape[s]
-    fill_tables(s, shapes, kinds, bindings, rows, potentials.weights, potentials.log_base, logs)
-    _, state = node_potentials(g, shapes, logs, True, node)
-    if state != OK:
-        return state, (False, 0, 0.0, False)
-    converged, rounds, left, state, damped = propagate(
-        g, shapes, edges, logs, node, message, sweeps, control, True, True, False
-    )
-    return state, (converged, rounds, left, damped)
-
-
-@kernel
-def message_decode(first, last, problem, edges, potentials, sweeps, control, results, labelling):
+def message_decode(first, last, problem, edges, potentials, sweeps, control, results, labelling, mending):
     """A good labelling of each sequence by max-product messages; best on trees, approximate on loops.
 
-    Where the labelling breaks a hard constraint, the status is `BROKEN`, and `mend_labellings` must be called.
+    Where the labelling breaks a hard constraint, the status is `BROKEN`. A second call then looks for one that does
+    not, for these sequences alone.   mending: True in that call, else None, whose type decides what is compiled.
     """
-    shapes, rows = problem.shapes, problem.rows
+    shapes, kinds, bindings, rows = problem
     arena, states = largest_sequence(shapes, rows, first, last)
     logs, node, message = np.empty(arena), np.empty(states), np.empty(_longest_messages(rows, edges, first, last))
     copy_run(potentials.log_base, 0, shapes.local_start, logs)
     for s in range(first, last):
-        sequence_labels = labelling.value[labelling.off[s] : labelling.off[s + 1]]
-        sequence_labels[:] = -1
-        state, run = _send_maxima(s, problem, edges, potentials, sweeps, control, logs, node, message)
-        if state == OK:
-            read_labelling(rows.shape[s], shapes, edges, logs, node, message, sequence_labels)
-            if score_labelling(rows.shape[s], shapes, logs, sequence_labels) == -np.inf:
-                state = BROKEN
-        record_run(s, state, run, results)
-
-
-@kernel
-def mend_labellings(first, last, problem, edges, potentials, sweeps, control, results, labelling):
-    """`message_decode` with a search, for the sequences whose status is `BROKEN` only."""
-    shapes, rows = problem.shapes, problem.rows
-    arena, states = largest_sequence(shapes, rows, first, last)
-    logs, node, message = np.empty(arena), np.empty(states), np.empty(_longest_messages(rows, edges, first, last))
-    copy_run(potentials.log_base, 0, shapes.local_start, logs)
-    for s in range(first, last):
-        if results.status[s] != BROKEN:
+        if mending is not None and results.status[s] != BROKEN:
             continue
         sequence_labels = labelling.value[labelling.off[s] : labelling.off[s + 1]]
         sequence_labels[:] = -1
-        state, run = _send_maxima(s, problem, edges, potentials, sweeps, control, logs, node, message)
+        fill_tables(s, shapes, kinds, bindings, rows, potentials.weights, potentials.log_base, logs)
+        run, (_, state) = (False, 0, 0.0, False), node_potentials(rows.shape[s], shapes, logs, True, node)
         if state == OK:
-            state = message_labelling(rows.shape[s], shapes, edges, logs, node, message, sequence_labels)
-            if state == GAVE_UP:
-                run, state = (False, run[1], np.inf, run[3]), OK
+            converged, rounds, left, state, damped = propagate(
+                rows.shape[s], shapes, edges, logs, node, message, sweeps, control, True, True, False
+            )
+            run = converged, rounds, left, damped
+        if state == OK:
+            if mending is None:
+                read_labelling(rows.shape[s], shapes, edges, logs, node, message, sequence_labels)
+                if score_labelling(rows.shape[s], shapes, logs, sequence_labels) == -np.inf:
+                    state = BROKEN
+            else:
+                state = message_labelling(rows.shape[s], shapes, edges, logs, node, message, sequence_labels)
+                if state == GAVE_UP:
+                    run, state = (False, run[1], np.inf, run[3]), OK
         record_run(s, state, run, results)
