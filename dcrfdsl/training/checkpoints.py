@@ -128,7 +128,6 @@ def differences(before: Mapping[str, Any], now: Mapping[str, str]) -> list[str]:
 
 
 def _difference(name: str, before: str, now: str) -> str:
-    """In words, what is not as it was."""
     if name == "template":
         return _changed_line(before, now)
     if name == "version of dcrfdsl":

@@ -227,7 +227,6 @@ class FoldTraining:
         on_fold: Callable[[Fold], None] | None = None,
         should_stop: Callable[[], bool] | None = None,
     ) -> CrossValidation:
-        """Trains and scores the folds."""
         numbers = range(plan.folds)
         is_parallel = isinstance(plan.jobs, Executor) or plan.jobs > 1
         here = replace(self, on_iteration=None)  # which could not be sent

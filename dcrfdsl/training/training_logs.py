@@ -156,7 +156,6 @@ class CurveWriter(LineFile):
         self._stage = stage
 
     def add(self, step: Iteration) -> None:
-        """Writes the row of an iteration."""
         self.write(self._format.line(_row(self._stage, step)), self._format.head)
 
 

@@ -148,7 +148,6 @@ def moments_of_part(shared: Numbers, number: int, _: None) -> dict[int, FeatureM
 
 
 def join_moments(one: dict[int, FeatureMoments], other: dict[int, FeatureMoments]) -> dict[int, FeatureMoments]:
-    """Those of both."""
     return {n: add_moments(moments, other[n]) for n, moments in one.items()}
 
 

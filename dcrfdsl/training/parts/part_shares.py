@@ -19,7 +19,7 @@ from ...inference import RunStatus
 from ...semantics import ShareTable
 from .part_files import read_compiled
 from .part_runners import PartRunner
-from .part_terms import SHARES, StageTerms, forget_terms, open_term
+from .part_terms import SHARES, StageTerms, add_each, forget_terms, open_term
 
 
 class CountedPlaces(NamedTuple):
@@ -43,13 +43,11 @@ def _counts_of(shared: StageTerms, number: int) -> ShareCounts:
 
 
 def places_of_part(shared: StageTerms, number: int, _: None) -> CountedPlaces:
-    """The places of a part."""
     term = _counts_of(shared, number)
     return CountedPlaces(term.places, term.longest)
 
 
 def add_places(one: CountedPlaces, other: CountedPlaces) -> CountedPlaces:
-    """Those of both."""
     return CountedPlaces(one.places + other.places, max(one.longest, other.longest))
 
 
@@ -57,11 +55,6 @@ def counts_of_part(shared: StageTerms, number: int, point: tuple[Floats, Floats]
     """The counts of a part.   point: weights [W], and those of assignments that count, [C]."""
     term = _counts_of(shared, number)
     return PartCounts(term.expected(*map(np.asarray, point)), term.status)
-
-
-def add_counts(one: PartCounts, other: PartCounts) -> PartCounts:
-    """The sum of both."""
-    return PartCounts(one.counts + other.counts, one.status + other.status)
 
 
 class PartedCounts:
@@ -79,7 +72,7 @@ class PartedCounts:
     def expected(self, weights: Floats, added: Floats) -> Floats:
         """As `Counts` says, [W + C]."""
         found: PartCounts = self._runner.total(
-            counts_of_part, self._terms, len(self._terms.paths), (weights, added), add_counts
+            counts_of_part, self._terms, len(self._terms.paths), (weights, added), add_each
         )
         self.status = self.status + found.status
         return found.counts

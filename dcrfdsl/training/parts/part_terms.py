@@ -15,6 +15,7 @@ from __future__ import annotations
 import hashlib
 import io
 import mmap
+import operator
 import os
 import pickle
 import tempfile
@@ -23,7 +24,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from threading import Lock, local
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,6 +42,7 @@ from .part_runners import SHARED, task_workers
 
 SHARES = "expected shares"  # in place of a criterion
 LEAST_BYTES = 1 << 14  # of an array that is mapped; smaller ones are copied
+Fields = TypeVar("Fields", bound=tuple[Any, ...])
 
 
 def _zeros(shape: tuple[int, ...], dtype: str) -> NDArray[Any]:
@@ -188,12 +190,12 @@ class Point(NamedTuple):
 
 
 class PartSum(NamedTuple):
-    """The terms of some parts: value, gradient [W], how inference ended, and whether some label is not known."""
+    """The terms of some parts: value, gradient [W], how inference ended, and how many parts have unknown labels."""
 
     value: float
     gradient: Floats
     status: RunStatus
-    is_hidden: bool
+    hidden: int
 
 
 def problem_of_part(shared: StageTerms, part: CompiledPart, number: int) -> TrainingProblem:
@@ -219,10 +221,9 @@ def term_of_part(shared: StageTerms, number: int, point: Point) -> PartSum:
     return PartSum(value, gradient, criterion.total_status, _layouts(shared).hidden[number])
 
 
-def add_terms(one: PartSum, other: PartSum) -> PartSum:
-    """The sum of two terms. Neither is changed, as on a cluster one may be asked for again."""
-    is_hidden = one.is_hidden or other.is_hidden
-    return PartSum(one.value + other.value, one.gradient + other.gradient, one.status + other.status, is_hidden)
+def add_each(one: Fields, other: Fields) -> Fields:
+    """Two named tuples, added field by field. Neither is changed, as on a cluster one may be asked for again."""
+    return type(one)(*map(operator.add, one, other))
 
 
 # layouts --------------------------------------------------------------------------------------------------------------
@@ -252,7 +253,6 @@ def open_term(shared: StageTerms, number: int) -> Any:
 
 
 def _layouts(shared: StageTerms) -> MappedCriterionCache:
-    """The layouts of a stage."""
     key, problem = f"{shared.key} {os.getpid()}", shared.problem
     with _LOCK:
         if key not in _LAYOUTS:

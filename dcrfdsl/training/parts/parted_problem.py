@@ -114,7 +114,6 @@ class PartedProblem(TrainingProblem):
         return ExpectedLikelihood(criterion, penalty)
 
     def feature_moments(self) -> dict[int, FeatureMoments]:
-        """The moments of the features that are numbers, over all parts, by feature set."""
         dense = {} if self.extractor is None else number_features(self.extractor)
         if self.extractor is None or not dense:
             return {}

@@ -13,6 +13,7 @@ Not here: the terms (`part_terms`), which objectives can be summed (`parted_prob
 
 from __future__ import annotations
 
+import operator
 import secrets
 import weakref
 from collections.abc import Callable, Mapping
@@ -30,7 +31,7 @@ from ...optimizers import MarginProblem, PartedPasses, PassOfPart, PerceptronSch
 from ...semantics import LikelihoodSettings, TrainSettings
 from .part_files import read_compiled
 from .part_runners import PartRunner
-from .part_terms import PartSum, Point, StageTerms, add_terms, forget_terms, open_term, problem_of_part, term_of_part
+from .part_terms import PartSum, Point, StageTerms, add_each, forget_terms, open_term, problem_of_part, term_of_part
 
 
 class SummedCriterion(Criterion):
@@ -63,10 +64,9 @@ class SummedCriterion(Criterion):
         return CRITERIA[self._terms.method](problem, settings)
 
     def value_and_gradient(self, weights: Floats) -> tuple[float, Floats]:
-        """The sum over all parts with the penalty, and its gradient [W]."""
         total: PartSum = self._total(self._terms, weights)
         self.total_status = self.total_status + total.status
-        self._has_gap &= not total.is_hidden
+        self._has_gap &= not total.hidden
         gradient = total.gradient if total.gradient.flags.writeable else total.gradient.copy()
         value = total.value
         if self.penalty is not None:
@@ -75,7 +75,7 @@ class SummedCriterion(Criterion):
 
     def _total(self, terms: StageTerms, weights: Floats) -> PartSum:
         point = Point(weights, self._sharpened)
-        total = self._runner.total(term_of_part, terms, self._count, point, add_terms)
+        total = self._runner.total(term_of_part, terms, self._count, point, add_each)
         self._fits("evaluating the objective")
         return total
 
@@ -94,7 +94,6 @@ class SummedCriterion(Criterion):
         return self.penalty.gap(gradient) if self._has_gap and self.penalty is not None else None
 
     def tighten_tolerance(self) -> bool:
-        """Asks inference for tighter convergence in every part; False if it is as exact as it gets."""
         first = self._first(self._terms.without_prior)
         able = [first.tighten_tolerance() for _ in range(self._sharpened + 1)][-1]
         self._sharpened += able
@@ -109,7 +108,6 @@ class SummedCriterion(Criterion):
         self._sharpened = saved["sharpened"]
 
     def close(self) -> None:
-        """Frees the layouts of the parts."""
         self._runner.everywhere(forget_terms, self._terms.key)
 
 
@@ -121,14 +119,9 @@ class FoundCuts(NamedTuple):
     full: int
 
 
-def limits_of_part(shared: StageTerms, number: int, _: None) -> Floats:
-    """U of the sequences of a part, [S]."""
-    return _margins(shared, number).limit
-
-
-def join_limits(one: Floats, other: Floats) -> Floats:
-    """Those of consecutive parts."""
-    return np.concatenate([one, other])
+def limits_of_part(shared: StageTerms, number: int, _: None) -> tuple[Floats, ...]:
+    """U of the sequences of each part, [S]; here of one."""
+    return (_margins(shared, number).limit,)
 
 
 def cuts_of_part(shared: StageTerms, number: int, scores: Floats) -> FoundCuts:
@@ -136,11 +129,6 @@ def cuts_of_part(shared: StageTerms, number: int, scores: Floats) -> FoundCuts:
     term = _margins(shared, number)
     found = tuple(term.find_cuts(np.asarray(scores), first, last) for first, last in term.runs)
     return FoundCuts(found, term.total_status, term.full)
-
-
-def join_found(one: FoundCuts, other: FoundCuts) -> FoundCuts:
-    """Those of consecutive parts."""
-    return FoundCuts(one.cuts + other.cuts, one.status + other.status, one.full + other.full)
 
 
 def _margins(shared: StageTerms, number: int) -> Hmsvm:
@@ -167,7 +155,8 @@ class SummedMargins(SummedCriterion, MarginProblem):
         _refuse_unknown(first, self._terms.problem.stage)
         self.metric, self.tolerance, self.each_counts = first.metric, first.tolerance, first.each_counts
         self._approximate, self._full = first.approximate, 0
-        self.limit = self._runner.total(limits_of_part, self._terms, self._count, None, join_limits)
+        limits = self._runner.total(limits_of_part, self._terms, self._count, None, operator.add)
+        self.limit = np.concatenate(limits)
         self.runs = [(0, len(self.limit))]
 
     def margin_problem(self) -> MarginProblem:
@@ -175,7 +164,7 @@ class SummedMargins(SummedCriterion, MarginProblem):
 
     def find_cuts(self, scores: Floats, first: int, last: int) -> Cuts:
         """The most violated labellings of all sequences, which are one run."""
-        found: FoundCuts = self._runner.total(cuts_of_part, self._terms, self._count, scores, join_found)
+        found: FoundCuts = self._runner.total(cuts_of_part, self._terms, self._count, scores, add_each)
         self.total_status, self._full = self.total_status + found.status, found.full
         self._fits("keeping the labellings that violate their margins")
         return concatenate_cuts(found.cuts)
@@ -212,14 +201,6 @@ def pass_of_part(shared: StageTerms, number: int, point: PassPoint) -> PassOfPar
     return perceptron_pass(open_term(shared, number), np.asarray(point.weights), (point.seed, point.number, number))
 
 
-def add_passes(one: PassOfPart, other: PassOfPart) -> PassOfPart:
-    """The sum of passes over different parts."""
-    return PassOfPart(
-        one.change + other.change, one.weighted + other.weighted, one.loss + other.loss,
-        one.mistakes + other.mistakes, one.sequences + other.sequences, one.parts + other.parts,
-    )  # fmt: skip
-
-
 class SummedPerceptron(SummedCriterion, PartedPasses):
     """The loss of all parts."""
 
@@ -236,6 +217,6 @@ class SummedPerceptron(SummedCriterion, PartedPasses):
 
     def one_pass(self, weights: Floats, number: int) -> PassOfPart:
         point = PassPoint(weights, number, self.schedule.seed)
-        done: PassOfPart = self._runner.total(pass_of_part, self._terms, self._count, point, add_passes)
+        done: PassOfPart = self._runner.total(pass_of_part, self._terms, self._count, point, add_each)
         self._fits("a pass of the perceptron")
         return done
