@@ -91,7 +91,6 @@ from .html_blocks import (
     Picture as Picture,
     Stretch as Stretch,
     TextTable as TextTable,
-    block_html as block_html,
     inline_svg as inline_svg,
     notebook_html as notebook_html,
     parts_style as parts_style,

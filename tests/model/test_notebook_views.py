@@ -14,7 +14,7 @@ from report_cases import HOSTILE, colour_pairs, contrast, two_layers
 
 from dcrfdsl.data import corpus_from_rows
 from dcrfdsl.foundation import DcrfError, parts_style, printable
-from dcrfdsl.foundation.html_blocks import LabelledText, Stretch, block_html, notebook_style
+from dcrfdsl.foundation.html_blocks import LabelledText, Stretch, notebook_style
 from dcrfdsl.graph import FactorGraph, FactorMark, GraphDrawing, VariableMark
 from dcrfdsl.graph.drawing import MOST_POSITIONS, first_positions
 from dcrfdsl.inference import RunStatus
@@ -300,5 +300,5 @@ def test_labels_stand_out_in_light_and_dark_notebooks(text, behind):
 
 
 def test_more_types_than_hues_repeat_them():
-    text = block_html(LabelledText("1", [Stretch("a", [("X", 25)])]))
+    text = LabelledText("1", [Stretch("a", [("X", 25)])]).to_html()
     assert '<mark class="h1">' in text

@@ -28,15 +28,12 @@ class WholeWriter(io.RawIOBase):
         self._owner = owner  # kept, as it would close the raw stream when it goes
 
     def writable(self) -> bool:
-        """True."""
         return True
 
     def isatty(self) -> bool:
-        """Whether the stream is a terminal."""
         return self._raw.isatty()
 
     def fileno(self) -> int:
-        """The descriptor of the stream."""
         return self._raw.fileno()
 
     def write(self, data: Any) -> int:

@@ -11,7 +11,6 @@ from .page_blocks import (
     Picture as Picture,
     Stretch as Stretch,
     TextTable as TextTable,
-    block_html as block_html,
     inline_svg as inline_svg,
     signed_shade as signed_shade,
     whole_shade as whole_shade,

@@ -208,11 +208,6 @@ def inline_svg(picture: str) -> Markup:
 # HTML -----------------------------------------------------------------------------------------------------------------
 
 
-def block_html(block: Block) -> Markup:
-    """The block as HTML."""
-    return block.to_html()
-
-
 def _text(text: str) -> Markup:
     return escape(printable_lines(text))
 

@@ -14,7 +14,7 @@ from importlib.resources import files
 
 from markupsafe import Markup
 
-from .page_blocks import Block, block_html
+from .page_blocks import Block
 
 _RULE = re.compile(r"([^{}]+)\{([^{}]*)\}")
 _COLOUR = re.compile(r"(--[\w-]+): light-dark\((#[0-9a-f]{6}), (#[0-9a-f]{6})\);")
@@ -67,5 +67,5 @@ def _sheet(name: str) -> str:
 
 def notebook_html(blocks: Iterable[Block]) -> str:
     """The blocks as one element of HTML with its style."""
-    inner = Markup("\n").join(block_html(block) for block in blocks)
+    inner = Markup("\n").join(block.to_html() for block in blocks)
     return str(Markup('<div class="dcrf">\n<style>{}</style>\n{}\n</div>').format(Markup(notebook_style()), inner))

@@ -15,12 +15,13 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from importlib.resources import files
+from operator import methodcaller
 from pathlib import Path
 from typing import Any
 
 from markupsafe import Markup
 
-from ...foundation import TextTable, block_html, needed, parts_style, printable_lines, write_whole
+from ...foundation import TextTable, needed, parts_style, printable_lines, write_whole
 from ...semantics import template_listing
 from .findings import Findings, Section
 from .model_sections import data_section, graph_section, training_blocks, transition_blocks, weight_section
@@ -106,7 +107,7 @@ def _page(
         title=title,
         subtitle=subtitle,
         sections=sections,
-        show=block_html,
+        show=methodcaller("to_html"),
         style=Markup(style),
         script=Markup(script),
         policy=policy,
