@@ -131,7 +131,6 @@ class SentenceBatches:
         return batches
 
     def _known_runs(self, first: int, last: int) -> list[tuple[int, int]]:
-        """The runs of wholly known sentences of a batch."""
         known = np.ones(last - first, np.bool_)
         if self._clamped is not None:
             known &= ~self._clamped.partly[first:last]

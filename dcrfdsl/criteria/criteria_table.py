@@ -20,7 +20,7 @@ from .margin_objective import build_hmsvm
 from .mce_objective import build_mce
 from .piece_likelihood import build_pieces
 from .rescale import build_rescaling
-from .risks import build_exponential, build_marginal
+from .risks import ExponentialRisk, build_marginal
 from .training_problem import TrainingProblem
 
 Settings = TypeVar("Settings", bound=semantics.CriterionSettings)
@@ -59,7 +59,7 @@ CRITERIA: Table[Builder[Any]] = Table(
         "hmsvm": Builder(semantics.HmsvmSettings, build_hmsvm),
         "hmm": Builder(semantics.HmmSettings, build_hmm),
         "marginal": Builder(semantics.CriterionSettings, build_marginal),
-        "exponential": Builder(semantics.ExponentialSettings, build_exponential),
+        "exponential": Builder(semantics.ExponentialSettings, ExponentialRisk),
         "adaboost": Builder(semantics.AdaboostSettings, build_boosting),
     },
 )

@@ -87,7 +87,6 @@ def _tables(rows: FeatureRows, value: Floats, place: Ints, width: int) -> Iterat
 
 @np.errstate(over="ignore", invalid="ignore")
 def add_moments(one: FeatureMoments, other: FeatureMoments) -> FeatureMoments:
-    """The moments of the rows of both."""
     rows = one.rows + other.rows
     apart, share = other.means - one.means, other.rows / max(1, rows)
     return FeatureMoments(

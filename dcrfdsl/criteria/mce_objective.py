@@ -15,7 +15,7 @@ from functools import partial
 import numpy as np
 
 from ..foundation import DcrfError, Diagnostic, Floats
-from ..inference import RunStatus, Workers, linked_chains
+from ..inference import RunStatus, Workers, competing_chains, linked_chains
 from ..kernels.chain import SpanLoss
 from ..kernels.sequences import WHOLE, LabelledSpans
 from ..semantics import LabelLoss, MceSettings, MeasureLoss, NoPrior, SentenceImportance, SequenceLoss, TrainSettings
@@ -34,7 +34,7 @@ from .judged_spans import (
 from .likelihood import build_likelihood, clamped_part
 from .penalties import Penalty
 from .sequence_errors import SequenceCounter, SoftSequenceCounter
-from .span_errors import ConstrainedCounter, ErrorBatches, SpanCounter, chain_judge, program_judge
+from .span_errors import ConstrainedCounter, ErrorBatches, SpanCounter, program_judge
 from .training_problem import ResolvedInference, TrainingProblem
 
 
@@ -158,7 +158,7 @@ def _counter(
     if of_spans and criterion.measure != "difference" and inference.name in ("exact", "auto"):
         whole = judged_sequences(problem.sentence_off, None if judged else problem.sentence_importance(settings))
         data = problem.bind(programs=False)
-        builds = (chain_judge, linked_chains) if math.isfinite(criterion.psi) else (chain_judge,)
+        builds = (competing_chains, linked_chains) if math.isfinite(criterion.psi) else (competing_chains,)
         build = next((build for build in builds if all_known and build(data) is not None), None)
         if build is not None:
             spans = judged[0].spans if judged else whole

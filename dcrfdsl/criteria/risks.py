@@ -63,15 +63,16 @@ LARGEST = 80.0  # of log R; L-BFGS stores pairs of points in single precision
 
 
 class ExponentialRisk(Risk):
-    """The exponential risk of a data set, and a penalty. Convex where all labels are known."""
+    """The exponential risk of a data set, and a penalty. Convex where all labels are known.
+
+    DcrfError where exact inference does not fit.
+    """
 
     is_steep = True
 
-    def __init__(
-        self, problem: TrainingProblem, settings: TrainSettings[ExponentialSettings], inference: ResolvedInference
-    ):
+    def __init__(self, problem: TrainingProblem, settings: TrainSettings[ExponentialSettings]):
         criterion = settings.criterion
-        self._wrong = WrongLabellingSums(problem, inference)
+        self._wrong = WrongLabellingSums(problem, require_exact(problem, settings))
         super().__init__(problem, problem.penalty(settings), self._wrong.clamped, "exact")
         labels = problem.graph.num_labels * np.diff(problem.sentence_off)
         self.log_weight = (
@@ -123,11 +124,6 @@ def require_exact(problem: TrainingProblem, settings: TrainSettings) -> Resolved
     """Exact inference, whatever the stage asks for. DcrfError where its tables do not fit."""
     remedy = "write `infer = exact(max_table = …)` in the stage if there is memory for it, or train by `likelihood`"
     return problem.exact_inference(settings, f"`{settings.criterion.method}`", remedy)
-
-
-def build_exponential(problem: TrainingProblem, settings: TrainSettings[ExponentialSettings]) -> ExponentialRisk:
-    """The criterion of a stage. DcrfError where exact inference does not fit."""
-    return ExponentialRisk(problem, settings, require_exact(problem, settings))
 
 
 # the marginal risk ----------------------------------------------------------------------------------------------------

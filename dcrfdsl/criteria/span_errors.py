@@ -27,7 +27,6 @@ from ..inference import (
     StateConstraints,
     StatelessMethod,
     Workers,
-    chain_of,
 )
 from ..kernels.chain import Smoothing, SpanLoss
 from ..kernels.sequences import ErrorSums, LabelledSpans
@@ -43,13 +42,6 @@ Judge = ChainRuns | LinkedChains | ProgramCompetitors
 Judging = SpanLoss | LabelledSpans  # what chains take, and what a ProgramCompetitors takes
 
 
-def chain_judge(data: BoundData) -> ChainRuns | None:
-    """The runs that judge spans of this data set; None where its graphs are not chains."""
-    chain = chain_of(data.graph, data.kinds)
-    runs = ChainRuns(data, chain) if chain is not None else None
-    return runs if runs is not None and runs.finds_competitors else None
-
-
 def program_judge(data: BoundData) -> ProgramCompetitors | None:
     """The runs that judge spans of this data set, bound with contraction programs; None where some are in blocks."""
     runs = ProgramCompetitors(data)
@@ -59,7 +51,7 @@ def program_judge(data: BoundData) -> ProgramCompetitors | None:
 class SpanCounter:
     """Counts errors on spans whose labels are all known, exactly.
 
-    build: `chain_judge`, `linked_chains` or `program_judge`, for `data` in any layout.   judging: its shares are
+    build: `competing_chains`, `linked_chains` or `program_judge`, for `data` in any layout.   judging: its shares are
     replaced.
     """
 

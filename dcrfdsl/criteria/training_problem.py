@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from functools import cached_property
 
@@ -11,7 +11,7 @@ import numpy as np
 from .. import semantics
 from ..features import FeatureExtractor, FeatureRows, Pairs
 from ..foundation import Floats, Ints, Ints32, data_error, dataclass
-from ..graph import Gold, ModelGraph, Parameters
+from ..graph import Gold, ModelGraph, Parameters, clamp_rows, clamped_graph
 from ..inference import (
     METHODS,
     MORE_MEMORY,
@@ -24,7 +24,6 @@ from ..inference import (
     SequenceMethod,
     StageGuide,
     Workers,
-    bind_clamped,
     check_width,
     choose_method,
     largest_table,
@@ -44,7 +43,7 @@ class ResolvedInference:
     name: str
     settings: semantics.MethodSettings
     gold: Ints32 | None = None  # known labels of the training data
-    lists: GuideLists | None = None  # of the stage that prunes
+    lists: Callable[[int, int], tuple[Ints, Ints32]] | None = None  # `GuideLists.lists` of the stage that prunes
 
     def build(self, data: BoundData) -> SequenceMethod:
         method = METHODS[self.name].build(data, self.settings)
@@ -143,13 +142,11 @@ class TrainingProblem:
         if isinstance(chosen, semantics.MeanFieldSettings):  # it draws its start for each sentence from seed + number
             chosen = chosen.model_copy(update={"seed": chosen.seed + self.first_sentence})
         guide = stage_guide(self.spec, self.graph, self.parameters, asked, self.earlier)
-        return ResolvedInference(name, chosen, self.labelling, None if guide is None else self._lists(guide))
+        lists = None if guide is None else GuideLists(self._bind_guide, guide).lists
+        return ResolvedInference(name, chosen, self.labelling, lists)
 
-    def _lists(self, guide: StageGuide) -> GuideLists:
-        """What survives of the training data by a stage that prunes."""
-        binder = Binder(guide.bound_graph, self.parameters, programs=guide.programs)
-        data = binder.bind(self.rows, self.sentence_off, self.relations)
-        return GuideLists(data, guide, None if guide.guide is None else self._lists(guide.guide))
+    def _bind_guide(self, guide: StageGuide) -> BoundData:
+        return self._bound(Binder(guide.bound_graph, self.parameters, programs=guide.programs))
 
     def exact_if_it_fits(self, settings: semantics.TrainSettings) -> ResolvedInference | None:
         """`exact`, whatever the stage asks for; None where it does not fit, or DcrfError if the stage asks for it."""
@@ -199,7 +196,6 @@ class TrainingProblem:
         return squares_of_weights(self.graph, self.parameters, self.rows, int(self.sentence_off[-1]))
 
     def bind_for(self, method: str) -> BoundData:
-        """As `bind`, for an inference method."""
         entry = METHODS[method]
         return self.bind(programs=entry.programs, thin=entry.thin)
 
@@ -210,11 +206,13 @@ class TrainingProblem:
     def bind_plain(self, *, programs: bool, thin: bool = False) -> BoundData:
         """As `bind`, but not packed."""
         graph = self.graph.thin() if thin else self.graph
-        binder = Binder(graph, self.parameters, programs=programs)
+        return self._bound(Binder(graph, self.parameters, programs=programs))
+
+    def _bound(self, binder: Binder) -> BoundData:
         return binder.bind(self.rows, self.sentence_off, self.relations)
 
     def bind_known(self, *, programs: bool) -> BoundData:
         """The data clamped to its known labels."""
-        return bind_clamped(
-            self.graph, self.parameters, self.rows, self.gold, self.sentence_off, self.relations, programs=programs
-        )
+        clamped = clamped_graph(self.graph, self.gold, len(self.rows))
+        binder = Binder(clamped, self.parameters, programs=programs)
+        return binder.bind((*self.rows, *clamp_rows(self.graph, self.gold)), self.sentence_off, self.relations)

@@ -17,7 +17,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..foundation import Codes, Floats, Ints
-from ..inference import LONGEST, METHODS, BoundData, ChainRuns, Decoded, RunStatus, arenas, chain_of
+from ..inference import METHODS, BoundData, ChainRuns, Decoded, RunStatus, arenas, chain_of, competing_chains
 from ..kernels.sequences import NBestLists, exact_better
 from ..kernels.tables import Potentials
 from .competing_labellings import Search
@@ -26,14 +26,8 @@ from .training_problem import ResolvedInference, TrainingProblem
 
 def chain_decoder(problem: TrainingProblem) -> ChainRuns | None:
     """The chain decoder of the training data, packed if possible; None where its graphs are not chains."""
-    for data in (problem.bind(programs=False), problem.bind_plain(programs=False)):
-        chain = chain_of(data.graph, data.kinds)
-        if chain is None or int(np.diff(data.rows.token_off).max(initial=0)) > LONGEST:
-            return None
-        runs = ChainRuns(data, chain)
-        if runs.fits:
-            return runs
-    return None
+    plain = problem.bind_plain(programs=False)
+    return competing_chains(plain.packed(bundled=True)) or competing_chains(plain)
 
 
 class ChainSearch(Search):

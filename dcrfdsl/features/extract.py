@@ -138,7 +138,6 @@ class FeatureExtractor:
 
     @property
     def bias_of_clique(self) -> tuple[bool, ...]:
-        """Whether each clique has a bias."""
         return self.expansion.bias_of_clique
 
     @classmethod

@@ -99,7 +99,6 @@ class PartLearner:
         return {term_text(term): reduce(NumberMoments.joined, of_parts).scale(term) for term, of_parts in of_terms}
 
     def survey(self, part: Corpus) -> FeatureSurvey:
-        """The vocabularies of a part."""
         values = CorpusValues(self.spec, part, self.lexicons, self.registered, {}, dict(self.learned))
         atoms = CorpusAtoms(values, {}, learning=True)
         for plan in self._expansion.sets:

@@ -142,7 +142,6 @@ def _with_values(plan: FeatureSetPlan, alphabet: Alphabet, values: CorpusValues)
 
 
 def _joined(plan: FeatureSetPlan, parts: Iterable[_BlockRows], pair_off: Offsets | None) -> FeatureRows:
-    """The rows of all blocks."""
     counts, features, values = [np.zeros(1, np.int64)], [np.empty(0, np.int32)], [np.empty(0)]
     for part in parts:
         counts.append(part.counts)

@@ -87,7 +87,6 @@ class _TextShares:
         return np.frombuffer(b"".join(rows), np.int64)  # type: ignore[arg-type]  # no None
 
     def learn(self, atoms: CorpusAtoms) -> None:
-        """Learns the texts of a corpus."""
         column = atoms.values.corpus.columns.get(self.column)
         if not isinstance(column, InternedColumn):
             return

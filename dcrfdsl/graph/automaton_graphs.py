@@ -184,7 +184,6 @@ class AutomatonGraph:
 
     @property
     def moves(self) -> int:
-        """The listed moves."""
         return len(self.source)
 
     @cached_property

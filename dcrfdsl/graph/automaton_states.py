@@ -218,7 +218,6 @@ class StateCodes:
         return symbol
 
     def pads(self, codes: Ints) -> Ints:
-        """The pads of states."""
         out = np.zeros(len(codes), np.int64)
         for slot in range(1 - self.window, 0):
             out += self.digit(codes, slot) == self.pad

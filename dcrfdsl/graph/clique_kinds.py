@@ -43,7 +43,6 @@ class CliqueKind:
 
     @property
     def size(self) -> int:
-        """The entries of its table."""
         return math.prod(self.cards)
 
     def hard(self) -> Floats:

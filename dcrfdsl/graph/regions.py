@@ -194,7 +194,6 @@ class _Lists:
         return self.maps[cards, axes]
 
     def add(self, shape: GraphShape, limits: ClusterLimits) -> None:
-        """Adds a graph."""
         scopes = [tuple(sorted(scope)) for scope in shape.scopes if len(scope) > 1]
         clusters = _clusters(shape, scopes, limits)
         regions = _shared(clusters, limits)

@@ -68,7 +68,6 @@ class SharedTables:
 
     @property
     def num_cells(self) -> int:
-        """The shared cells of the arena."""
         return int(self.starts[-1])
 
     @property
@@ -187,7 +186,6 @@ class TableProduct:
 
     @property
     def size(self) -> int:
-        """The entries of its table."""
         return math.prod(self.cards)
 
     def entries(self, kind: CliqueKind) -> Ints:

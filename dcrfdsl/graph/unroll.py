@@ -111,7 +111,6 @@ class ModelGraph:
         return OrderCost(work, costs[1].largest, costs[1].width, costs[1].culprit)
 
     def kind_of(self, number: int, pattern: Pattern) -> int:
-        """The kind of the factors of template `number` with this pattern."""
         return self._kind_of[number, pattern]
 
     def _products(self) -> tuple[TableProduct, ...]:
@@ -136,7 +135,6 @@ class ModelGraph:
 
     @property
     def num_shared(self) -> int:
-        """Shared cells of the arena."""
         return self.shared.num_cells
 
     @classmethod
@@ -163,7 +161,6 @@ class ModelGraph:
 
     @property
     def latents(self) -> range:
-        """The numbers of the latent variables."""
         return range(self.num_labels, self.num_labels + self.num_latents)
 
     @property
@@ -187,7 +184,6 @@ class ModelGraph:
 
     @property
     def relational(self) -> tuple[int, ...]:
-        """The numbers of the relational templates."""
         return tuple(number for number, template in enumerate(self.templates) if template.relational)
 
     def _joined(self, pairs: Pairs) -> Iterator[tuple[int, int, tuple[int, ...]]]:
@@ -200,7 +196,6 @@ class ModelGraph:
                 yield self._kind_of[number, template.inside], anchor, scope
 
     def _scope(self, template: CliqueTemplate, anchor: int, pattern: Pattern) -> tuple[int, ...]:
-        """The variables of an instance."""
         if self.of_sentence.issuperset(template.variables):
             return template.variables
         return tuple(

@@ -11,14 +11,13 @@ from .bound.automaton_runs import fastest_automaton as fastest_automaton
 from .bound.binding import (
     Binder as Binder,
     BoundData as BoundData,
-    bind_clamped as bind_clamped,
     repeated_data as repeated_data,
 )
 from .bound.chain_runs import (
-    LONGEST as LONGEST,
     ChainRuns as ChainRuns,
     LinkedChains as LinkedChains,
     chain_of as chain_of,
+    competing_chains as competing_chains,
     linked_chains as linked_chains,
 )
 from .decoding.bounded_decoding import (

@@ -261,7 +261,3 @@ class Decoder(Protocol):
 
 class SequenceMethod(MarginalInference, Decoder, Protocol):
     """A method that decodes as well."""
-
-    @property
-    def approximate(self) -> bool:
-        """Whether some answer may not be exact."""

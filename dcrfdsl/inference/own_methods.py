@@ -134,7 +134,6 @@ class OwnMethod(StatelessMethod):
     def expectations(
         self, potentials: Potentials, first: int, last: int, out: Expectations, gradient: Floats, expected: Floats
     ) -> None:
-        """As `MarginalInference.expectations`."""
         d = self.data
         shared = d.shapes.local_start
         belief = np.zeros(int(d.shapes.local_end[d.rows.shape[first:last]].max(initial=shared)))
@@ -160,7 +159,6 @@ class OwnMethod(StatelessMethod):
             expected[:shared] += belief[:shared]
 
     def decode(self, potentials: Potentials, first: int, last: int, out: Decoded) -> None:
-        """As `Decoder.decode`."""
         for sequence in range(first, last):
             graph = _with_unary(sequence_graph(self.data, potentials, sequence))
             states = self._call(self.settings.labelling, graph)

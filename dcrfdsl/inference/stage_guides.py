@@ -11,7 +11,7 @@ Not here: pruning itself (`methods.pruned_method`), which stage guides (`semanti
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -22,7 +22,7 @@ from ..kernels.lattice import Pruning, list_labels
 from ..semantics import MethodSettings, ModelSpec, PrunedSettings, guiding_stage, stage_inference
 from .base import Decoded, Expectations
 from .bound import BoundData
-from .methods import METHODS, LabelLists, PrunedMethod, choose_method
+from .methods import METHODS, PrunedMethod, choose_method
 
 NOTHING = np.zeros(0)
 MOST_MARGINALS = 2**22  # of a part of the data: 32 MB
@@ -49,7 +49,6 @@ class StageGuide:
 
     @property
     def bound_graph(self) -> ModelGraph:
-        """The graph to which its data is bound."""
         return METHODS[self.method].graph(self.graph)
 
     @property
@@ -97,13 +96,14 @@ def _with_weights(graph: ModelGraph, parameters: Parameters, weights: Floats) ->
 
 
 class GuideLists:
-    """The labels that survive by a guide on one data set. `data` is bound to the guide's graph. Threads may share it.
+    """The labels that survive by a guide on one data set. Threads may share it.
 
-    within: of the guide that prunes this one, on the same sequences.
+    bind: returns the data set bound to the graph of a guide: this one, or one that prunes it.
     """
 
-    def __init__(self, data: BoundData, guide: StageGuide, within: GuideLists | None = None):
-        self.data, self.guide, self.within = data, guide, within
+    def __init__(self, bind: Callable[[StageGuide], BoundData], guide: StageGuide):
+        self.data = data = bind(guide)
+        self.guide, self.within = guide, None if guide.guide is None else GuideLists(bind, guide.guide)
         tokens = data.rows.token_off
         parts = max(1, int(tokens[-1]) * data.graph.cards[0] // MOST_MARGINALS, min(16, data.num_sequences))
         self._cuts = [0, *(end for _, end in data.chunks(parts))] if data.num_sequences else [0]
@@ -112,7 +112,7 @@ class GuideLists:
         self._potentials = data.potentials(guide.weights)
 
     def lists(self, first: int, last: int) -> tuple[Ints, Ints32]:
-        """As `LabelLists.lists`."""
+        """The labels at each position of sequences `first` to `last` - 1: offsets [P+1], and labels, ascending."""
         tokens = self.data.rows.token_off
         offs, labels, start = [np.zeros(1, np.int64)], [np.zeros(0, np.int32)], 0
         begin = max(0, int(np.searchsorted(self._cuts, first, side="right")) - 1)
@@ -137,7 +137,8 @@ class GuideLists:
         data = self.data.only(np.arange(first, last))
         method = METHODS[self.guide.method].build(data, self.guide.settings)
         if isinstance(method, PrunedMethod) and self.within is not None:
-            method.lists = _Part(self.within, first)
+            of_guide = self.within.lists
+            method.lists = lambda low, high: of_guide(first + low, first + high)
         best = Decoded.empty(data, approximate=method.approximate, labelling=np.zeros(0, np.int32))
         if self.guide.constrains_moves:
             best = Decoded.empty(data, approximate=method.approximate)
@@ -149,14 +150,3 @@ class GuideLists:
             data.rows.token_off, data.graph.cards[0], beliefs.ravel(), best.labelling, self.guide.pruning
         )
         return off, label
-
-
-@dataclass(frozen=True, eq=False)
-class _Part(LabelLists):
-    """The lists of sequences from `start` on."""
-
-    whole: GuideLists
-    start: int
-
-    def lists(self, first: int, last: int) -> tuple[Ints, Ints32]:
-        return self.whole.lists(self.start + first, self.start + last)

@@ -255,13 +255,11 @@ class Predictor:
         data = self.bind(programs=entry.programs, graph=entry.graph(self.structure.graph))
         method = entry.build(data, settings)
         if isinstance(method, inference.PrunedMethod) and guide is not None:
-            method.lists = self._lists(guide)
+            method.lists = inference.GuideLists(self._bind_guide, guide).lists
         return data, method
 
-    def _lists(self, guide: inference.StageGuide) -> inference.GuideLists:
-        """What survives by a stage that prunes."""
-        data = self.bind(programs=guide.programs, graph=guide.bound_graph)
-        return inference.GuideLists(data, guide, None if guide.guide is None else self._lists(guide.guide))
+    def _bind_guide(self, guide: inference.StageGuide) -> inference.BoundData:
+        return self.bind(programs=guide.programs, graph=guide.bound_graph)
 
     def local_decoder(self, stage: str | None) -> inference.LocalDecoder:
         """What decodes by the local distributions of the pieces of a stage. It is made once."""

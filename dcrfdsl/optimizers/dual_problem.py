@@ -74,7 +74,6 @@ class Dual:
         return Measured(self.half_norm() + sum(one.primal for one in parts), sum(one.gap for one in parts))
 
     def half_norm(self) -> float:
-        """½ ‖w‖²."""
         return 0.5 * float(self.point @ self.scores)
 
     def one_pass(self, order: Sequence[int], step: Step, at_the_end: bool) -> Measured:

@@ -17,7 +17,7 @@ from template_cases import CASES, Case
 from dcrfdsl.criteria.boosting_risk import build_boosting
 from dcrfdsl.criteria.criteria_table import CRITERIA
 from dcrfdsl.criteria.likelihood import build_likelihood
-from dcrfdsl.criteria.risks import build_exponential, build_marginal
+from dcrfdsl.criteria.risks import ExponentialRisk, build_marginal
 from dcrfdsl.foundation.errors.diagnostics import DcrfError
 from dcrfdsl.inference import Workers
 from dcrfdsl.inference.bound import chain_runs
@@ -67,7 +67,7 @@ def agrees_with_differences(objective: Any, weights: Any, **how: Any) -> None:
 def test_the_exponential_risk(name: str, weight: Any) -> None:
     case = CASES[name]
     given, weights = supervised(case)
-    objective = build_exponential(given, settings_of(ExponentialSettings(weight=weight)))
+    objective = ExponentialRisk(given, settings_of(ExponentialSettings(weight=weight)))
     for scale in (0.0, 0.3, 1.0):
         value, _ = objective.value_and_gradient(scale * weights)
         assert value == pytest.approx(expected_exponential(case, scale * weights, weight), rel=1e-9)
@@ -79,7 +79,7 @@ def test_the_exponential_risk_where_little_can_be_wrong(name: str) -> None:
     """The value and the slope keep their digits where p(y*) = 1 − 1e-12, as a difference of Z and exp g* would not."""
     case = CASES[name]
     given, _ = supervised(case)
-    objective = build_exponential(given, settings_of(ExponentialSettings(weight=1.0)))
+    objective = ExponentialRisk(given, settings_of(ExponentialSettings(weight=1.0)))
     weights = np.zeros(given.parameters.num_weights)
     for _ in range(60):  # downhill along the risk's own gradient, ever further
         value, gradient = objective.value_and_gradient(weights)
@@ -95,7 +95,7 @@ def test_the_exponential_risk_where_little_can_be_wrong(name: str) -> None:
 
 def test_what_is_hidden_is_summed_out_of_the_exponential_risk() -> None:
     given, weights = supervised(HIDDEN)
-    objective = build_exponential(given, settings_of(ExponentialSettings(weight=0.5)))
+    objective = ExponentialRisk(given, settings_of(ExponentialSettings(weight=0.5)))
     expected = 0.0
     for sentence, (labels, every) in zip(HIDDEN.sentences, labellings_with_hidden(HIDDEN, weights), strict=True):
         known = [t for t, (_, y) in enumerate(sentence) if y != "_"]
@@ -260,18 +260,18 @@ def test_overflow_names_the_setting() -> None:
     case = Case("data conll(word, y)\nlabel y in {P, Q}\nclique y: bias, word\nclique y[-1], y\n", [sentence], None)
     given, weights = supervised(case)
     nothing = np.zeros(len(weights))
-    objective = build_exponential(given, settings_of(ExponentialSettings(weight=1.0)))
+    objective = ExponentialRisk(given, settings_of(ExponentialSettings(weight=1.0)))
     with pytest.raises(DcrfError, match=r"`weight = 1\.0`, more than training can begin with"):
         objective.start(nothing)
     assert objective.value_and_gradient(nothing)[0] == np.inf  # a point on the way is only not taken
-    uniform = build_exponential(given, settings_of(ExponentialSettings()))
+    uniform = ExponentialRisk(given, settings_of(ExponentialSettings()))
     assert uniform.value_and_gradient(uniform.start(nothing))[0] == pytest.approx(1.0)
 
 
 def test_wrong_labellings_are_summed_exactly_whatever_the_inference() -> None:
     given, weights = supervised(CASES["factorial"])
     asked, exact = (
-        build_exponential(given, settings_of(ExponentialSettings(), infer=infer)).value_and_gradient(weights)
+        ExponentialRisk(given, settings_of(ExponentialSettings(), infer=infer)).value_and_gradient(weights)
         for infer in (TrpSettings(), ExactSettings())
     )
     assert asked[0] == exact[0] and np.array_equal(asked[1], exact[1])
@@ -301,8 +301,8 @@ def test_long_sequences_go_the_general_way(criterion: str, monkeypatch: pytest.M
 
 def test_the_penalty_is_added() -> None:
     given, weights = supervised(CASES["chain"])
-    with_prior = build_exponential(given, settings_of(ExponentialSettings(), prior=GaussianPrior(variance=2.0)))
-    plain = build_exponential(given, settings_of(ExponentialSettings()))
+    with_prior = ExponentialRisk(given, settings_of(ExponentialSettings(), prior=GaussianPrior(variance=2.0)))
+    plain = ExponentialRisk(given, settings_of(ExponentialSettings()))
     assert with_prior.value_and_gradient(weights)[0] == pytest.approx(
         plain.value_and_gradient(weights)[0] + 0.25 * float(weights @ weights)
     )

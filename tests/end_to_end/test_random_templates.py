@@ -25,8 +25,8 @@ from dcrfdsl.criteria.penalties import Penalty
 from dcrfdsl.data import corpus_from_rows
 from dcrfdsl.data.corpus import Corpus
 from dcrfdsl.data.labels import encode_known_labels
+from dcrfdsl.graph import clamp_rows, clamped_graph
 from dcrfdsl.inference import METHODS, Binder, Expectations, Workers
-from dcrfdsl.inference.bound.binding import bind_clamped
 from dcrfdsl.model.trained_model import TrainedModel
 from dcrfdsl.semantics.resolve.resolution import load_text
 from dcrfdsl.semantics.settings.infer_settings import BpSettings, ExactSettings, TrpSettings
@@ -118,9 +118,9 @@ def objective(own: Trial) -> Likelihood:
     off, clamped = own.corpus.sentence_off, None
     partly = ~problem.gold.complete_sentences(off)
     if partly.any():
-        known = bind_clamped(
-            own.model.graph, own.model.parameters, problem.rows, problem.gold, off, problem.relations, programs=True
-        )
+        graph, rows = own.model.graph, problem.rows
+        binder = Binder(clamped_graph(graph, problem.gold, len(rows)), own.model.parameters, programs=True)
+        known = binder.bind((*rows, *clamp_rows(graph, problem.gold)), off, problem.relations)
         clamped = Clamped(known, METHODS["exact"].build(known, ExactSettings()), partly)
     return Likelihood(data, method, counts, Penalty.none(len(own.weights)), Workers(1), clamped)
 

@@ -76,7 +76,6 @@ class NumberMoments(NamedTuple):
         return cls(np.array([tokens.sum(), mean, mean, squares]), float(np.abs(known).max(initial=0.0)))
 
     def joined(self, other: NumberMoments) -> NumberMoments:
-        """Those of both."""
         return NumberMoments(joined_moments(self.moments, other.moments), max(self.largest, other.largest))
 
     def scale(self, term: Apply) -> tuple[float, float]:

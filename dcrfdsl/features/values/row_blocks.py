@@ -89,7 +89,6 @@ class PairBlock:
 
 
 def cut(corpus: Corpus, pad_left: int, pad_right: int) -> Iterator[Block]:
-    """The blocks of a corpus, in order."""
     off = np.asarray(corpus.sentence_off, np.int64)
     start = 0
     while start < corpus.num_sentences:

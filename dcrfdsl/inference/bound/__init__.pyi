@@ -10,6 +10,7 @@ from .chain_runs import (
     ChainRuns as ChainRuns,
     LinkedChains as LinkedChains,
     chain_of as chain_of,
+    competing_chains as competing_chains,
     linked_chains as linked_chains,
 )
 from .lattice_runs import CandidateRuns as CandidateRuns, StarTables as StarTables

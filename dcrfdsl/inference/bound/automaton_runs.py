@@ -146,7 +146,6 @@ class AutomatonRuns:
         self, potentials: Potentials, first: int, last: int, log_z: Floats, status: NDArray[np.int8],
         marginals: Floats, gradient: Floats, expected: Floats, share: Floats = NOTHING,
     ) -> list[tuple[int, int]]:  # fmt: skip
-        """As `ExactMethod.expectations`."""
         d, (_, linear) = self.data, self.automaton.tables(potentials.log_base)
         if linear is None:
             return [(first, last)]

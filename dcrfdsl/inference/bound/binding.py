@@ -22,7 +22,7 @@ import numpy as np
 
 from ...features import FeatureRows, Pairs
 from ...foundation import Floats, Ints, Ints32, cached_property, data_error, dataclass
-from ...graph import Gold, ModelGraph, Parameters, ShapeBank, clamp_rows, clamped_graph, fixed_weights, offsets
+from ...graph import ModelGraph, Parameters, ShapeBank, fixed_weights, offsets
 from ...kernels import tables
 from ...kernels.lattice import ContextTables
 from ...kernels.runtime import aligned_zeros
@@ -356,23 +356,6 @@ def _join_rows(rows: Sequence[FeatureRows], sentence_off: Ints, shape_of: Ints32
         shape=shape_of,
         packed=packed,
     )
-
-
-def bind_clamped(
-    graph: ModelGraph,
-    parameters: Parameters,
-    rows: Sequence[FeatureRows],
-    gold: Gold,
-    sentence_off: Ints,
-    relations: Mapping[int, Pairs],
-    *,
-    programs: bool,
-    latents_first: bool = False,
-) -> BoundData:
-    """The data set of `rows`, clamped to the known labels; `programs` and `latents_first` as in `Binder`."""
-    clamped = clamped_graph(graph, gold, len(rows))
-    binder = Binder(clamped, parameters, programs=programs, latents_first=latents_first)
-    return binder.bind((*rows, *clamp_rows(graph, gold)), sentence_off, relations)
 
 
 def repeated_data(data: BoundData, sequence: Ints, codes: Ints32) -> BoundData:

@@ -231,7 +231,6 @@ class ChainRuns:
         self, potentials: Potentials, first: int, last: int, log_z: Floats, status: NDArray[np.int8],
         marginals: Floats, gradient: Floats, expected: Floats, share: Floats = NOTHING,
     ) -> list[tuple[int, int]]:  # fmt: skip
-        """As `ExactMethod.expectations`."""
         d, tables = self.data, self._tables(potentials, linear=True)
         if tables is None or not self.fits:
             return [(first, last)]
@@ -248,7 +247,6 @@ class ChainRuns:
         self, potentials: Potentials, first: int, last: int, labelling: Ints32, importance: Floats, risk: Floats,
         status: NDArray[np.int8], gradient: Floats, expected: Floats,
     ) -> list[tuple[int, int]]:  # fmt: skip
-        """See `kernels.chain.label_tangents.chain_tangents`."""
         d, tables = self.data, self.chain.tables(potentials.log_base, linear=True)
         if tables is None or not self.fits:
             return [(first, last)]
@@ -261,16 +259,10 @@ class ChainRuns:
         self.chain.spread(sums, expected, tables)
         return chosen_ranges(status[first:last] == UNDERFLOW, first)
 
-    @property
-    def finds_competitors(self) -> bool:
-        """Whether `competitors` can handle every sequence."""
-        return self.fits and int(np.diff(self.data.rows.token_off).max(initial=0)) <= LONGEST
-
     def competitors(
         self, potentials: Potentials, first: int, last: int, labelling: Ints32, judging: kernels.SpanLoss,
         right: ErrorSums, wrong: ErrorSums, status: NDArray[np.int8],
     ) -> None:  # fmt: skip
-        """See `kernels.chain.span_losses.chain_competitors`."""
         d, tables = self.data, self.chain.tables(potentials.log_base, linear=False)
         if tables is None:  # no transition is possible at all
             status[first:last] = IMPOSSIBLE
@@ -288,7 +280,7 @@ class ChainRuns:
     def decode_other(self, potentials: Potentials, first: int, last: int, known: Ints32, labelling: Ints32) -> None:
         """Writes the best labelling other than `known` (both flat) of each sequence, -1 if there is none.
 
-        Only if `finds_competitors`.
+        Only of `competing_chains`.
         """
         d, tables = self.data, self.chain.tables(potentials.log_base, linear=False)
         if tables is None:
@@ -318,6 +310,15 @@ class ChainRuns:
         return chosen_ranges(np.isnan(score[first:last]), first)
 
 
+def competing_chains(data: BoundData) -> ChainRuns | None:
+    """The runs that compare labellings of this data set; None where its graphs are no chains, or some are too long."""
+    chain = chain_of(data.graph, data.kinds)
+    if chain is None or int(np.diff(data.rows.token_off).max(initial=0)) > LONGEST:
+        return None
+    runs = ChainRuns(data, chain)
+    return runs if runs.fits else None
+
+
 MOST_CELLS = 2**25  # of the moves of the longest sequence: 256 MB for each of three tables
 
 
@@ -329,16 +330,10 @@ class LinkedChains:
         self._states = data.graph.cards[0]
         self._width, self._longest = padded(self._states), int(np.diff(data.rows.token_off).max(initial=0))
 
-    @property
-    def fits(self) -> bool:
-        """Whether the scores of all moves of the longest sequence fit in memory."""
-        return self._longest * self._width**2 <= MOST_CELLS
-
     def competitors(
         self, potentials: Potentials, first: int, last: int, labelling: Ints32, judging: kernels.SpanLoss,
         right: ErrorSums, wrong: ErrorSums, status: NDArray[np.int8],
     ) -> None:  # fmt: skip
-        """See `kernels.chain.span_losses.linked_competitors`."""
         d, width = self.data, self._width
         row = (0,) * block_registers(self._states), self._states, width
         memory = kernels.competitor_workspace(self._longest, width), aligned_zeros(3 * self._longest * width**2)
@@ -358,4 +353,4 @@ def linked_chains(data: BoundData) -> LinkedChains | None:
     if not np.isin(sizes, (1, 2)).all() or (apart != 1).any():
         return None
     runs = LinkedChains(data)
-    return runs if runs.fits else None
+    return runs if runs._longest * runs._width**2 <= MOST_CELLS else None

@@ -93,7 +93,6 @@ class CandidateRuns:
         self, potentials: Potentials, first: int, last: int, results: Results, marginals: Floats, gradient: Floats,
         expected: Floats,
     ) -> list[tuple[int, int]]:  # fmt: skip
-        """As `MarginalInference.expectations`."""
         d = self.data
         lattice.lattice_expectations(
             first, last, self._tables(potentials), d.problem, potentials, self._pruning(), lattice.NO_GUIDE,
@@ -104,7 +103,6 @@ class CandidateRuns:
     def decode(
         self, potentials: Potentials, first: int, last: int, results: Results, labelling: Ints32
     ) -> list[tuple[int, int]]:
-        """As `Decoder.decode`."""
         d = self.data
         lattice.lattice_decode(
             first, last, self._tables(potentials), d.problem, potentials, self._pruning(), lattice.NO_GUIDE, results,

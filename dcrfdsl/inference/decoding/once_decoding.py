@@ -276,7 +276,6 @@ class OnceSearch:
 
 
 def _states(last: _Partial) -> Ints:
-    """The joint states of a labelling."""
     states, one = [], last
     while one.before is not None:
         states.append(one.state)

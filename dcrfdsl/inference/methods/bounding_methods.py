@@ -28,32 +28,29 @@ NOTHING = np.zeros(0)
 NO_MESSAGES = np.zeros(0, np.float32)
 
 
-Kernel = tuple[Callable[..., None], tuple[Any, ...], tuple[Any, ...]]
-
-
 @dataclass(eq=False)
 class BoundingMethod(IterativeMethod, ABC, Generic[Chosen]):
     """An estimate of log Z, mostly a bound, and marginals that are improved until they converge.
 
-    room [S]: the numbers that each sequence leaves for the next call.
+    room [S]: the numbers that each sequence leaves for the next call.   kernel: takes `wiring` before `control`, and
+    `choice` after it.
     """
 
     data: BoundData
     settings: Chosen
     approximate: bool = True
     sharpest: ClassVar[float] = 1e-8  # bounds are off by about the square of the last change; below, rounding dominates
+    decodes_apart: ClassVar[bool] = False  # whether the kernel is told that the marginals are for a labelling
 
     def __post_init__(self) -> None:
         super().__init__(self.data, self.settings.tolerance)
-        self.room = self._prepare()
+        self.wiring: tuple[Any, ...] = ()
+        self.choice: tuple[Any, ...] = ()
+        self.room, self.kernel = self._prepare()
 
     @abstractmethod
-    def _prepare(self) -> Ints:
-        """Makes what the kernel takes beside edges, and returns `room`."""
-
-    @abstractmethod
-    def _kernel(self, decoding: bool) -> Kernel:
-        """The kernel, and its arguments before and after `control`. decoding: whether marginals are for a labelling."""
+    def _prepare(self) -> tuple[Ints, Callable[..., None]]:
+        """Returns `room` and the kernel; sets its `wiring` and `choice`, if it has some."""
 
     def expectations(
         self, potentials: Potentials, first: int, last: int, out: Expectations, gradient: Floats, expected: Floats
@@ -69,13 +66,13 @@ class BoundingMethod(IterativeMethod, ABC, Generic[Chosen]):
         damping = -1.0 if settings.damping is None else settings.damping  # the kernel chooses where it is negative
         seed = settings.seed if isinstance(settings, MeanFieldSettings | TrwSettings) else 0  # others draw nothing
         control = Control(self.present_tolerance, settings.max_iterations, damping, seed)
-        kernel, wiring, choice = self._kernel(decoding)
+        wiring, choice = self.wiring, (decoding,) if self.decodes_apart else self.choice
         start = WarmStart(NO_MESSAGES, self.kept_off, self.is_kept) if decoding else self.start(first, last)
         outputs = Totals(gradient, expected), out.results, Ragged(marginals, marginal_off), start
         problem = self.data.problem
-        kernel(first, last, problem, self.edges, potentials, *wiring, control, *choice, *outputs)
+        self.kernel(first, last, problem, self.edges, potentials, *wiring, control, *choice, *outputs)
         if (out.status[first:last] == UNDERFLOW).any():  # `ep`: in log space only if needed
-            kernel(first, last, problem, self.edges, potentials, *wiring, control, *choice[:-1], True, *outputs)
+            self.kernel(first, last, problem, self.edges, potentials, *wiring, control, *choice[:-1], True, *outputs)
 
     def decode(self, potentials: Potentials, first: int, last: int, out: Decoded) -> None:
         d, p = self.data, potentials
@@ -92,29 +89,25 @@ class BoundingMethod(IterativeMethod, ABC, Generic[Chosen]):
 class MeanFieldMethod(BoundingMethod[MeanFieldSettings]):
     """The best product of single-variable distributions; a sequence keeps its marginals for the next call."""
 
-    def _prepare(self) -> Ints:
-        return np.diff(self.data.marginal_off)
-
-    def _kernel(self, decoding: bool) -> Kernel:
-        return messages.mean_field_expectations, (), ()
+    def _prepare(self) -> tuple[Ints, Callable[..., None]]:
+        return np.diff(self.data.marginal_off), messages.mean_field_expectations
 
 
 class ReweightedMethod(BoundingMethod[TrwSettings]):
     """A bound by messages; a sequence keeps them for the next call."""
 
+    decodes_apart = True
+
     def begin_inference(self, anew: str = "") -> bool:  # a convex bound has one least value, wherever messages begin
         return not anew and super().begin_inference(anew)
 
-    def _prepare(self) -> Ints:
+    def _prepare(self) -> tuple[Ints, Callable[..., None]]:
         pool, shapes = bank_forests(self.data.bank, self.settings.seed), self.data.shapes
         # the place of each factor's stretched table among those of its shape, [F]
         ends = offsets(np.where(np.diff(shapes.scope_off) > 1, shapes.fac_size, 0))
         stretched = ends[:-1] - np.repeat(ends[shapes.fac_off[:-1]], np.diff(shapes.fac_off))
-        self.forests = messages.Forests(pool.passes, pool.appearance, stretched)
-        return self.edges.messages[self.data.rows.shape]
-
-    def _kernel(self, decoding: bool) -> Kernel:
-        return messages.reweighted_expectations, (self.forests,), (decoding,)
+        self.wiring = (messages.Forests(pool.passes, pool.appearance, stretched),)
+        return self.edges.messages[self.data.rows.shape], messages.reweighted_expectations
 
 
 DOUBLING = {"never": 0, "fallback": 1, "always": 2}
@@ -123,21 +116,17 @@ DOUBLING = {"never": 0, "fallback": 1, "always": 2}
 class RegionMethod(BoundingMethod[GbpSettings]):
     """Messages between clusters and shared regions; a sequence keeps them for the next call."""
 
-    def _prepare(self) -> Ints:
+    def _prepare(self) -> tuple[Ints, Callable[..., None]]:
         limits = ClusterLimits(self.settings.clusters, self.settings.size, self.settings.max_table)
-        self.regions = bank_regions(self.data.bank, limits)
-        return self.regions.messages[self.data.rows.shape]
-
-    def _kernel(self, decoding: bool) -> Kernel:
-        return messages.region_expectations, (self.regions,), (DOUBLING[self.settings.double_loop],)
+        regions = bank_regions(self.data.bank, limits)
+        self.wiring, self.choice = (regions,), (DOUBLING[self.settings.double_loop],)
+        return regions.messages[self.data.rows.shape], messages.region_expectations
 
 
 class ExpectationPropagation(BoundingMethod[EpSettings]):
     """Terms that are renewed one by one; a sequence keeps them for the next call."""
 
-    def _prepare(self) -> Ints:
-        self.walks = bank_approximations(self.data.bank, self.settings.family)
-        return self.walks.cells[self.data.rows.shape]
-
-    def _kernel(self, decoding: bool) -> Kernel:
-        return messages.forest_expectations, (self.walks,), (self.settings.power, None)
+    def _prepare(self) -> tuple[Ints, Callable[..., None]]:
+        walks = bank_approximations(self.data.bank, self.settings.family)
+        self.wiring, self.choice = (walks,), (self.settings.power, None)
+        return walks.cells[self.data.rows.shape], messages.forest_expectations

@@ -194,7 +194,6 @@ class ProgramCompetitors:
         self, potentials: Potentials, first: int, last: int, labelling: Ints32, judging: sequences.LabelledSpans,
         right: sequences.ErrorSums, wrong: sequences.ErrorSums, status: np.ndarray[tuple[int], np.dtype[np.int8]],
     ) -> None:  # fmt: skip
-        """See `kernels.sequences.span_competitors.exact_competitors`."""
         d = self.data
         sequences.exact_competitors(
             first, last, d.problem, self._programs, self._patterns, potentials, d.ragged(labelling), judging,

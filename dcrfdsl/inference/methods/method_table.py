@@ -37,7 +37,6 @@ class MethodEntry(Generic[Chosen]):
     thin: bool = False
 
     def graph(self, graph: graphs.ModelGraph) -> graphs.ModelGraph:
-        """The graph to which its data is bound."""
         return graph.thin() if self.thin else graph
 
     def build(self, data: BoundData, settings: semantics.MethodSettings) -> SequenceMethod:

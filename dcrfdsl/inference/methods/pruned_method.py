@@ -14,8 +14,8 @@ Not here: the lattices (`kernels.lattice`), which graphs they hold (`bound.latti
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import field
-from typing import Protocol
 
 import numpy as np
 
@@ -31,25 +31,18 @@ MOST_LIKELY = 5  # labels of a position that the bound on lost mass tells apart
 NO_GOLD = np.zeros(0, np.int32)
 
 
-class LabelLists(Protocol):
-    """Lists of the labels that survive, made beforehand."""
-
-    def lists(self, first: int, last: int) -> tuple[Ints, Ints32]:
-        """The labels at each position of sequences `first` to `last` - 1: offsets [P+1], and labels, ascending."""
-
-
 @dataclass(eq=False)
 class PrunedMethod(StatelessMethod):
     """Sums and maxima over what survives pruning. `data` is bound to a thin graph.
 
     gold: labels of all sequences (see `BoundData.labelling_off`) for early updates; empty for none.
-    lists: what survives by the stage that `settings.by` names.
+    lists: what survives in a range of sequences by the stage that `settings.by` names, see `GuideLists.lists`.
     """
 
     data: BoundData
     settings: PrunedSettings
     gold: Ints32 = field(default_factory=lambda: NO_GOLD)
-    lists: LabelLists | None = None
+    lists: Callable[[int, int], tuple[Ints, Ints32]] | None = None
     approximate: bool = True
 
     def __post_init__(self) -> None:
@@ -72,7 +65,7 @@ class PrunedMethod(StatelessMethod):
         if self.lists is None:
             message = f"`pruned(by = {self.settings.by})` has neither lists of a stage nor pairs seen through a view"
             raise data_error("cannot-prune", message, help="leave out `by`")
-        off, label = self.lists.lists(first, last)
+        off, label = self.lists(first, last)
         return lattice.NO_GUIDE._replace(label_off=off, label=label)
 
     def _tables(self, potentials: Potentials) -> lattice.LatticeTables:
