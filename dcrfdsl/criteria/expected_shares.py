@@ -72,7 +72,7 @@ def counting_problem(
     """`problem` on data whose shares are expected."""
     assert problem.extractor is not None
     tables = share_tables(problem.spec, dict(zip(problem.graph.variables, problem.states, strict=True)))
-    counted = problem.extractor.code_rows(corpus, [table.observed for table in tables])
+    counted = problem.extractor.code_rows(problem.extractor.values(corpus), [table.observed for table in tables])
     own = replace(
         problem, relations=relations, sentence_off=corpus.sentence_off, rows=(*rows, *counted),
         numbers=NumberColumns(corpus.file, corpus.token_line, {}),

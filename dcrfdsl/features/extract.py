@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import field
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from ..data import Corpus
 from ..foundation import IncompatibleState, Ints, Ints32, Mask, cached_property, data_error, dataclass, typed
-from ..semantics import GivenScores, ModelSpec, Observed, Reads, nodes, terms
+from ..semantics import GivenScores, ModelSpec, Reads, nodes, terms
 from ..syntax import Apply, Condition, Reference
 from .alphabet_storage import FeaturesRecord, Vocabularies, alphabet_arrays, alphabet_metadata, restored_alphabets
 from .atoms import CorpusAtoms, reach
@@ -181,9 +181,10 @@ class FeatureExtractor:
 
     def extract(self, corpus: Corpus) -> tuple[FeatureRows, ...]:
         """The rows of other data; values that training did not see, or saw too seldom, have no feature."""
-        return self._extracted(self._values(corpus))
+        return self._extracted(self.values(corpus))
 
-    def _values(self, corpus: Corpus) -> CorpusValues:
+    def values(self, corpus: Corpus) -> CorpusValues:
+        """What the terms of the features are on a corpus, each computed when it is asked for."""
         return CorpusValues(self.spec, corpus, self.lexicons, self.functions, dict(self.kinds), dict(self.learned))
 
     def _extracted(self, values: CorpusValues) -> tuple[FeatureRows, ...]:
@@ -238,14 +239,6 @@ class FeatureExtractor:
         known = {name: text for name, text in (self.function_texts or {}).items() if text}
         return [name for name, text in known.items() if self.functions[name].text_hash not in ("", text)]
 
-    def with_conjunctions(self, conjunctions: Sequence[Conjunctions]) -> FeatureExtractor:
-        """The same features with these conjunctions, one `Conjunctions` per set."""
-        return replace(self, conjunctions=tuple(conjunctions))
-
-    def with_observation_kernels(self, observation_kernels: Sequence[ObservationKernel]) -> FeatureExtractor:
-        """The same features and these observation kernels; each has its own feature set after all others."""
-        return replace(self, observation_kernels=tuple(observation_kernels))
-
     def indicators(self, feature_set: int, templates: Collection[ExpandedFeature] | None = None) -> Mask:
         """Which features of the alphabet are indicators (not numbers), [F]; only those of `templates`, if given.
 
@@ -264,25 +257,14 @@ class FeatureExtractor:
         """The features of a set as listed in the template, and for each feature of the alphabet its place, [F]."""
         return self.plans[feature_set].features, self._templates[feature_set]
 
-    def relations(self, corpus: Corpus) -> dict[int, Pairs]:
+    def relations(self, values: CorpusValues) -> dict[int, Pairs]:
         """The instances of each relational clique, by its number in the specification."""
-        return self._relations(self._values(corpus))
-
-    def _relations(self, values: CorpusValues) -> dict[int, Pairs]:
         return {n: relate(clique, values) for n, clique in enumerate(self.spec.cliques) if clique.relational}
 
-    def observed_codes(self, corpus: Corpus, tables: Sequence[Sequence[Observed]]) -> list[Ints]:
-        """For each hard table the code that it reads at every token, [N] each."""
-        values = self._values(corpus)
-        return [observed_codes(observed, values) for observed in tables]
-
-    def code_rows(self, corpus: Corpus, tables: Sequence[Reads]) -> tuple[FeatureRows, ...]:
+    def code_rows(self, values: CorpusValues, tables: Sequence[Reads]) -> tuple[FeatureRows, ...]:
         """The rows of tables without weights. Of a hard constraint that reads observations: one feature per token, the
         code. Of given scores: a feature for each assignment, whose value is its score.
         """
-        return self._code_rows(self._values(corpus), tables) if tables else ()
-
-    def _code_rows(self, values: CorpusValues, tables: Sequence[Reads]) -> tuple[FeatureRows, ...]:
         num_tokens, rows = values.corpus.num_tokens, []
         for read in tables:
             scores, width = np.empty((num_tokens, 0)), 1
@@ -297,8 +279,8 @@ class FeatureExtractor:
 
     def everything(self, corpus: Corpus, tables: Sequence[Reads]) -> tuple[tuple[FeatureRows, ...], dict[int, Pairs]]:
         """What tagging reads of a corpus: the rows of `extract`, then those of `code_rows`, and the `relations`."""
-        values = self._values(corpus)
-        return (*self._extracted(values), *self._code_rows(values, tables)), self._relations(values)
+        values = self.values(corpus)
+        return (*self._extracted(values), *self.code_rows(values, tables)), self.relations(values)
 
     @cached_property
     def sets(self) -> tuple[FeatureSetInfo, ...]:

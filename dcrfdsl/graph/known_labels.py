@@ -185,7 +185,7 @@ def possible_assignments(
 def fill_memories(
     codes: Codes,
     tables: Sequence[Sequence[HardTable]],
-    observed: Sequence[Sequence[Ints]],
+    observed: Sequence[Sequence[Ints32]],
     number: Mapping[str, int],
     sentence_off: Ints,
 ) -> None:

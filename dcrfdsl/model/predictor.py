@@ -352,7 +352,9 @@ def gold_of(
     codes = np.full((len(names), corpus.num_tokens), -1, np.int32)
     codes[: len(spec.labels)] = encoded.codes
     tables = hidden_tables(spec, states)
-    observed = [extractor.observed_codes(corpus, [table.observed for table in memory]) for memory in tables]
+    values = extractor.values(corpus)
+    reads = [extractor.code_rows(values, [table.observed for table in memory]) for memory in tables]
+    observed = [[rows.feature for rows in of_memory] for of_memory in reads]
     fill_memories(codes, tables, observed, {name: m for m, name in enumerate(names)}, corpus.sentence_off)
     sets = [*encoded.sets, *((),) * (len(names) - len(spec.labels))]
     for memory in spec.memories:

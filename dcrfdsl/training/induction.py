@@ -247,7 +247,7 @@ def _grown(
         added[clique] = AddedWeights(feature, assignment, sets[feature_set].num_features)
         counts += [new.count for new in of_clique]
     parameters, kept, placed = problem.parameters.extended(added)
-    grown_extractor = extractor.with_conjunctions(sets)
+    grown_extractor = replace(extractor, conjunctions=tuple(sets))
     grown = replace(
         problem,
         extractor=grown_extractor,

@@ -35,7 +35,7 @@ def with_candidate_vectors(stage: Stage) -> Stage:
         kernels.append(ObservationKernel(clique, source, model.extractor.sets[source].num_features, kernel, rows))
         states = problem.graph.templates[clique].num_assignments
         parameters = _with_dual_weights(parameters, clique, len(rows.row_off) - 1, states)
-    extractor = model.extractor.with_observation_kernels(kernels)
+    extractor = replace(model.extractor, observation_kernels=tuple(kernels))
     graph = ModelGraph.of(model.spec, model.states, extractor.set_of_clique, extractor.bias_of_clique)
     sets, weights = len(model.extractor.sets), np.zeros(parameters.num_weights)
     problem = replace(
@@ -91,5 +91,5 @@ def with_support_vectors_only(model: TrainedModel) -> TrainedModel:
         kernels[number] = kernel.only(kept)
         parameters = _with_dual_weights(parameters, kernel.clique, len(kept), states)
         weights = np.concatenate([weights[:begin], dual[kept].ravel(), weights[end:]])
-    extractor = model.extractor.with_observation_kernels(kernels)
+    extractor = replace(model.extractor, observation_kernels=tuple(kernels))
     return replace(model, extractor=extractor, parameters=parameters, weights=weights, voters=None)

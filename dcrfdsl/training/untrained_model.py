@@ -187,12 +187,13 @@ def assemble(
             segments=gold_segments(spec, states, corpus, labels),
         )  # fmt: skip
         rows = rows if observed is None else extractor.extract(corpus)
-        relations = extractor.relations(corpus)
+        values = extractor.values(corpus)
+        relations = extractor.relations(values)
         sets = [alphabet.num_features for alphabet in extractor.sets]
         features = [sets[number] if number >= 0 else 0 for number in extractor.set_of_clique]
         refuse_too_large(spec, states, relations, features, remark)
         graph = ModelGraph.of(spec, states, extractor.set_of_clique, extractor.bias_of_clique)
-        rows = (*rows, *extractor.code_rows(corpus, [template.reads for template in graph.coded]))
+        rows = (*rows, *extractor.code_rows(values, [template.reads for template in graph.coded]))
         rows = (*rows, *graph.rows_of_lengths(rows, corpus.sentence_off))
         gold = gold_of(spec, states, extractor, corpus, labels)
     data.raise_if_any(broken_constraints(spec, states, graph, corpus, gold, rows))

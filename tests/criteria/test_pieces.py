@@ -45,7 +45,7 @@ PLAIN = {
 def piece_objective(
     model: TrainedModel, corpus: Any, pieces: Sequence[Piece], *, packed: bool = False, threads: int = 1, **kwargs: Any
 ) -> Likelihood:
-    rows, relations = model.extractor.extract(corpus), model.extractor.relations(corpus)
+    rows, relations = model.extractor.extract(corpus), model.extractor.relations(model.extractor.values(corpus))
     gold = full_gold(model.spec, model.states, model.extractor, corpus, encode_labels(model.spec, model.states, corpus))
     data = Binder(model.graph, model.parameters, programs=False).bind(rows, corpus.sentence_off, relations)
     data = data.packed() if packed else data

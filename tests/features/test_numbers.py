@@ -151,7 +151,7 @@ def test_constants_are_numbers_also_after_an_equals_sign():
 def test_relations_by_differences(where, pairs, more):
     text = f"clique tag[i], tag[j] as near:\n    where {where}\n    with link = all{more}\n    word[i]\nclique tag"
     extractor, template = learned(text, ROWS)
-    relation = extractor.relations(corpus_of(template, ROWS))[0]
+    relation = extractor.relations(extractor.values(corpus_of(template, ROWS)))[0]
     assert set(zip(relation.first.tolist(), relation.second.tolist(), strict=True)) == pairs
 
 

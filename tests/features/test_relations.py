@@ -151,6 +151,6 @@ def test_features_of_pairs_are_the_same_when_read_again():
         assert first.row_off.tolist() == second.row_off.tolist()
         assert first.feature.tolist() == second.feature.tolist()
         assert first.value.tolist() == second.value.tolist()
-    assert len(learned[1].row_off) == len(extractor.relations(corpus)[1].first) + 1
+    assert len(learned[1].row_off) == len(extractor.relations(extractor.values(corpus))[1].first) + 1
     names = {extractor.describe(1, n).partition("=")[0] for n in range(extractor.sets[1].num_features)}
     assert names == {"word[i-1]", "size[j]", "lower(word)[i]"}

@@ -180,7 +180,7 @@ def test_training_is_that_of_exact_inference_where_all_graphs_are_narrow(name):
 
 def test_the_method_says_how_many_sentences_are_exact():
     model, corpus = model_of(SMALL)
-    rows, relations = model.extractor.extract(corpus), model.extractor.relations(corpus)
+    rows, relations = model.extractor.extract(corpus), model.extractor.relations(model.extractor.values(corpus))
     data = Binder(model.graph, model.parameters, programs=False).bind(rows, corpus.sentence_off, relations)
     words = {
         81: "exact on 6 of 8 sentences, trp on the others",

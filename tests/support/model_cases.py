@@ -35,7 +35,7 @@ def objective_of(model, corpus, settings, precision=0.0, threads=1):
     from dcrfdsl.graph import learn_parameters
 
     entry = METHODS[settings.method]
-    rows, relations = model.extractor.extract(corpus), model.extractor.relations(corpus)
+    rows, relations = model.extractor.extract(corpus), model.extractor.relations(model.extractor.values(corpus))
     gold = full_gold(model.spec, model.states, model.extractor, corpus, encode_labels(model.spec, model.states, corpus))
     _, counts = learn_parameters(
         model.spec.cliques, model.graph, rows, [s.num_features for s in model.extractor.sets], gold,

@@ -123,7 +123,8 @@ def compile_part(shared: Compiling, number: int, _: object = None) -> Parameters
     parameters, counts = learn_parameters(
         spec.cliques, shared.graph, rows, num_features, gold, corpus.sentence_off, relations
     )
-    rows = (*rows, *shared.extractor.code_rows(corpus, [table.observed for table in share_tables(spec, states)]))
+    values = shared.extractor.values(corpus)
+    rows = (*rows, *shared.extractor.code_rows(values, [table.observed for table in share_tables(spec, states)]))
     compiled = CompiledPart(
         corpus.file, corpus.sentence_off, corpus.token_line, rows, relations, gold, parameters, counts,
         dict(number_columns(corpus).columns),
