@@ -23,7 +23,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..foundation import DcrfError, Diagnostic, Floats, data_error
-from ..graph import perturbed_graph, raised_parameters, raised_rows
+from ..graph import raised_rows, scored_graph
 from ..inference import (
     METHODS,
     Binder,
@@ -177,10 +177,9 @@ class ApproximateMarginalRisk(Risk):
 
     def __init__(self, problem: TrainingProblem, settings: TrainSettings, inference: ResolvedInference):
         super().__init__(problem, problem.penalty(settings), clamped_part(problem, inference), "")
-        graph = perturbed_graph(problem.graph, len(problem.parameters.cliques), len(problem.rows))
-        parameters = raised_parameters(problem.graph, problem.parameters)
+        graph = scored_graph(problem.graph, len(problem.rows), "raised")
         rows = (*problem.rows, *raised_rows(problem.graph, problem.gold))
-        binder = Binder(graph, parameters, programs=METHODS[inference.name].programs)
+        binder = Binder(graph, problem.parameters, programs=METHODS[inference.name].programs)
         self._data = binder.bind(rows, problem.sentence_off, problem.relations)
         tolerance = min(TOLERANCE, float(getattr(inference.settings, "tolerance", TOLERANCE)))
         self._method = METHODS[inference.name].build(
@@ -192,7 +191,6 @@ class ApproximateMarginalRisk(Risk):
         self._sums = GradientAccumulator(self._data, problem.workers)
         codes = problem.gold.codes[: problem.graph.num_labels]
         self._raised = self._data.rows.value[-codes.size :].reshape(codes.shape)  # a view, which inference reads
-        self._ones = np.ones(parameters.num_weights - self.num_weights)
         ends = (
             np.cumsum(problem.graph.cards)[: problem.graph.num_labels] - problem.graph.cards[: problem.graph.num_labels]
         )
@@ -219,11 +217,9 @@ class ApproximateMarginalRisk(Risk):
         self._raised[:] = raised
         data, method = self._data, self._method
         out = Expectations.empty(data, marginals=True, approximate=method.approximate)
-        potentials = data.potentials(np.concatenate([weights, self._ones]))
-
-        expected = self._sums.expectations(method, potentials, out)
+        expected = self._sums.expectations(method, data.potentials(weights), out)
         self.total_status = self.total_status + out.summary()
-        return expected[: self.num_weights], out.marginals.reshape(-1, sum(data.graph.cards))
+        return expected, out.marginals.reshape(-1, sum(data.graph.cards))
 
 
 def label_importance(problem: TrainingProblem, settings: TrainSettings) -> Floats:

@@ -151,7 +151,8 @@ class SoftSequenceCounter:
             value, slope = (self._factor * each for each in smoothed(self._smoothing, above))
             gradient = sums.differences(scaled, ratios, np.where(np.isneginf(above), 0.0, slope))
             return ErrorCounts(float(value.sum()), 0.0, gradient, np.zeros(len(weights)))
-        log_p = -sums.log_free_ratios(weights)
+        log_z, right = sums.free_and_known(weights)
+        log_p = right - log_z
         p, best = np.exp(log_p), np.exp(np.minimum(log_p + above, LARGEST))
         value, slope = (self._factor * each for each in smoothed(Smoothing(*self._smoothing[:3], False), best - p))
         gradient = sums.differences(scaled, ratios, slope * best)

@@ -86,7 +86,7 @@ class WrongLabellingSums:
 
         The latter is nan where the former was not computed from it; the former is -inf without wrong labellings.
         """
-        log_z, right = self._free_and_known(weights)
+        log_z, right = self.free_and_known(weights)
         above = log_z - right
         near = above < NEAR
         ratio = log_wrong_ratio(above)
@@ -96,12 +96,7 @@ class WrongLabellingSums:
             above = np.where(near, np.nan, above)
         return ratio, above
 
-    def log_free_ratios(self, weights: Floats) -> Floats:
-        """log Z_i − g(y_i) = −log p(y_i) of every sequence, [S]."""
-        log_z, right = self._free_and_known(weights)
-        return log_z - right
-
-    def _free_and_known(self, weights: Floats) -> tuple[Floats, Floats]:
+    def free_and_known(self, weights: Floats) -> tuple[Floats, Floats]:
         """log Z_i and g(y_i), [S] each."""
         log_z, status = self._all.log_z(weights, np.ones(self.num_sequences, np.bool_))
         self.status = self.status + status

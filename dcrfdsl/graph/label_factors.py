@@ -83,23 +83,25 @@ def code_rows(codes: Integers) -> FeatureRows:
     return FeatureRows(np.arange(len(codes) + 1, dtype=np.int64), codes.astype(np.int32), np.zeros(0))
 
 
-def weighed_graph(graph: ModelGraph, first_set: int) -> ModelGraph:
-    """`graph` with a given score of each state of each label, whose feature sets are numbered from `first_set` on.
-
-    Of what has no weight only the hard constraints stay: see `weighed_rows` for given scores.
-    """
-    hard = [
-        replace(one, coded=one.coded > -np.inf) if one.coded is not None and one.coded.dtype != np.bool_ else one
-        for one in graph.templates
-    ]
+def scored_graph(graph: ModelGraph, first_set: int, name: str) -> ModelGraph:
+    """`graph` with a given score of each state of each label, whose feature sets are numbered from `first_set` on."""
     given = [
         CliqueTemplate(
-            f"weighed {graph.variables[variable]}", -1, (variable,), (0,), (graph.cards[variable],),
+            f"{name} {graph.variables[variable]}", -1, (variable,), (0,), (graph.cards[variable],),
             feature_set=first_set + variable, given=GivenScores((), ()),
         )
         for variable in range(graph.num_labels)
     ]  # fmt: skip
-    return replace(graph, templates=(*hard, *given))
+    return replace(graph, templates=(*graph.templates, *given))
+
+
+def weighed_graph(graph: ModelGraph, first_set: int) -> ModelGraph:
+    """As `scored_graph`. Of what has no weight only the hard constraints stay: see `weighed_rows` for given scores."""
+    hard = [
+        replace(one, coded=one.coded > -np.inf) if one.coded is not None and one.coded.dtype != np.bool_ else one
+        for one in graph.templates
+    ]
+    return scored_graph(replace(graph, templates=tuple(hard)), first_set, "weighed")
 
 
 def weighed_rows(graph: ModelGraph, gold: Gold, rows: Sequence[FeatureRows]) -> tuple[FeatureRows, ...]:
@@ -147,30 +149,9 @@ def constrained_graph(graph: ModelGraph, sets: Sequence[Mask], first_set: int) -
     return restricted_graph(graph, allowed, first_set, "constrained")
 
 
-def perturbed_graph(graph: ModelGraph, num_cliques: int, first_set: int) -> ModelGraph:
-    """`graph` with one more clique per label, numbered from `num_cliques` on; feature sets from `first_set` on."""
-    templates = [
-        CliqueTemplate(
-            f"raised {name}", num_cliques + variable, (variable,), (0,), (card,), feature_set=first_set + variable
-        )
-        for variable, (name, card) in enumerate(zip(graph.variables, graph.cards, strict=True))
-    ]
-    return replace(graph, templates=(*graph.templates, *templates[: graph.num_labels]))
-
-
-def raised_parameters(graph: ModelGraph, parameters: Parameters) -> Parameters:
-    """With a weight for each state of each label, after all others; a code without a state has no weight."""
-    raised = []
-    for card in graph.cards[: graph.num_labels]:
-        run_off = np.minimum(np.arange(card + 2), card).astype(np.int64)
-        raised.append(CliqueWeights(np.zeros(0, np.int32), run_off, np.arange(card, dtype=np.int32)))
-    return Parameters((*parameters.cliques, *raised))
-
-
 def raised_rows(graph: ModelGraph, gold: Gold) -> tuple[FeatureRows, ...]:
-    """The rows of the new feature sets: the known state of each label at each token, with a value to be set."""
-    labels = zip(gold.codes, graph.cards[: graph.num_labels], strict=False)
-    rows = (code_rows(np.where(codes >= 0, codes, card)) for codes, card in labels)
+    """Rows for `scored_graph`: the known state of each label at each token, or any, with a value to be set."""
+    rows = (code_rows(np.maximum(codes, 0)) for codes in gold.codes[: graph.num_labels])
     return tuple(one._replace(value=np.zeros(len(one.feature))) for one in rows)
 
 
