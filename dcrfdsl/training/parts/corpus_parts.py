@@ -79,10 +79,12 @@ class CorpusParts:
 
     @property
     def num_tokens(self) -> int:
+        """The number of tokens of all parts."""
         return sum(part.num_tokens for part in self.parts)
 
     @property
     def num_sentences(self) -> int:
+        """The number of sentences of all parts."""
         return sum(part.num_sentences for part in self.parts)
 
     @property
