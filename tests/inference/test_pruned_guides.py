@@ -147,7 +147,7 @@ def test_cliques_without_weight_are_left_out_of_the_stage() -> None:
     problem, settings = pruned_problem(case, "pruned(by = coarse)", np.zeros(coarse_of(case, 0.0).shape))
     single = problem.parameters.of_clique(0)
     problem.earlier["coarse"][single] = 1.0
-    guide = problem.inference(settings).lists.guide
+    guide = problem.inference(settings).lists.__self__.guide
     assert [template.name for template in guide.graph.templates] == ["y"]
 
 
