@@ -57,6 +57,7 @@ def calibrate(options: CalibrateOptions) -> None:
     """Make probabilities fit held-out data, and show how far they do."""
     from ..model import CALIBRATIONS, KINDS, charts_file, reliability_chart
     from ..semantics import has_segments
+    from .inference_notes import PRUNED_LIKELIHOOD
 
     if options.method not in CALIBRATIONS:
         raise click.BadParameter(f"`{options.method}` is no way to calibrate; the ways are {', '.join(CALIBRATIONS)}")
@@ -92,6 +93,8 @@ def calibrate(options: CalibrateOptions) -> None:
             for when, judged in (("before", before[drawn]), ("after", after[drawn]))
         ]
         write_whole(options.diagram, (charts_file(charts).encode(),))
+    if options.method == "temperature" and not model.structure.sums_fit:
+        talk(PRUNED_LIKELIHOOD)
     worse = [kind for kind in kinds if _is_worse(before[kind], after[kind])]
     if worse:
         talk(f"warning: the probabilities of {' and '.join(worse)} fit worse after calibration; more data may help")

@@ -11,7 +11,7 @@ from .. import criteria, data as data_room, inference, metrics, model as models
 from ..foundation import dataclass, json_text, render
 from .command_files import data_files, load_model, prefetched, read_features, stream_gold
 from .console import Talk, check_decode
-from .inference_notes import bound_note, compared_note, pruning_notes
+from .inference_notes import PRUNED_LIKELIHOOD, bound_note, compared_note, pruning_notes
 from .options import Argument, Decode, Features, Json, Option, Quiet, Rounds, TableOptions, Threads, with_options
 
 if TYPE_CHECKING:
@@ -154,11 +154,10 @@ class _Outcome:
     def __init__(self, trained: models.TrainedModel, threads: int | None) -> None:
         self._shares_of = partial(trained.scores.expected_shares, threads=threads)
         self._shares: list[Sequence[criteria.ExpectedShare]] = []
-        self.status, self.without, self.places = (
-            inference.RunStatus(),
-            0,
-            list[str](),
-        )  # places of the first sentences without
+        names = {call.name for call in trained.spec.evaluate}
+        self._overstates = "log_likelihood" in names and not trained.structure.sums_fit
+        self.status, self.without = inference.RunStatus(), 0
+        self.places: list[str] = []  # of the first sentences without
 
     def add(self, status: inference.RunStatus, corpus: data_room.Corpus) -> None:
         impossible = status.impossible
@@ -174,6 +173,8 @@ class _Outcome:
             talk(f"warning: {inference.contradiction_message(self.places, count=self.without)}; nothing is right there")
         for line in pruning_notes(report, status.graphs):
             talk(line)
+        if self._overstates:
+            talk(PRUNED_LIKELIHOOD)
         if status.unproven:
             talk(
                 f"note: on {status.unproven:,} of {status.graphs:,} sentences the search for the best labels that keep "

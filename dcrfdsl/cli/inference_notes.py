@@ -34,6 +34,7 @@ def compared_note(count: int) -> str:
 
 MANY_PRUNED = 0.1  # of the sentences, with gold labels that were pruned
 NO_BOUND = 0.9  # of a sentence's probability: a bound that leaves open whether much was pruned
+PRUNED_LIKELIHOOD = "note: log likelihoods are too high: exact inference does not fit, `pruned` leaves labellings out"
 LESS_PRUNING = "a lower `threshold` or a larger `keep` of `infer pruned` prunes less"
 
 

@@ -195,6 +195,8 @@ class Notes:
             yield f"warning: the sets of {_sentences(self.cut)} are too large, and cut: nothing is promised of these"
         if self.ranked or options.marginals or options.cliques or options.confidence:
             yield from models.probability_notes(model)
+        if options.cliques and method == "pruned":
+            yield "note: clique marginals by exact inference, which fits, and not by `pruned`"
         if self.estimated:
             yield (
                 f"note: the confidence on {_sentences(self.estimated)} is an estimate, that in single tokens at least: "

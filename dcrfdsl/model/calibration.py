@@ -35,7 +35,7 @@ from ..graph import scaled_weights
 from ..inference import Workers
 from ..metrics import AMBIGUOUS, Evaluation, Reliability, best_temperature, isotonic_fit, known_segments, reliability_of
 from ..semantics import Case, LabelDiagrams, has_segments
-from .case_sums import Part, log_shares, sums_fit
+from .case_sums import Part, log_shares
 from .explanation import label_asked
 from .label_events import segment_set
 from .model_scores import ModelScores
@@ -276,7 +276,7 @@ class ModelCalibration(Generic[Model]):
         decode: as in a template; by default the model's own.
         """
         predictor = self.model.prepare(corpus)
-        kinds = kinds if kinds != KINDS or sums_fit(predictor) else ("tokens",)  # all that there are
+        kinds = kinds if kinds != KINDS or predictor.structure.sums_fit else ("tokens",)  # all that there are
         prediction = self.model.predict(predictor, threads=threads, decode=decode)
         parts = self.probabilities_of(predictor, prediction, kinds, Workers(threads))
         evaluation = ModelScores(self.model).judged(corpus, prediction)

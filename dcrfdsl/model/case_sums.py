@@ -20,7 +20,6 @@ from ..inference import METHODS, RunStatus, Workers, repeated_data, run_inferenc
 from ..semantics import Case
 from .predictor import Predictor
 
-_EXACT = ("exact", "automaton")
 FEW_STATES = 128
 MOST_TOKENS = 2**20  # of the sequences that are bound at once
 
@@ -36,17 +35,12 @@ class CaseSums(NamedTuple):
     status: RunStatus
 
 
-def sums_fit(predictor: Predictor) -> bool:
-    """Whether there are sums over the labellings of a case: not where a model is so wide that inference prunes it."""
-    return not METHODS[predictor.structure.method[0]].thin or predictor.comparable_method[0] in _EXACT
-
-
 def log_shares(
     predictor: Predictor, parts: Sequence[Part], weights: Floats, workers: Workers, log_z: dict[int, float]
 ) -> tuple[Floats, CaseSums]:
     """log p of each part [n] at `weights` [W], NaN in a sentence without any labelling; and the sums behind it.
 
-    log_z: of sentences, where it is known; gets that of the others. DcrfError if `sums_fit` does not hold.
+    log_z: of sentences, where it is known; gets that of the others. DcrfError as of `case_sums`.
     """
     if not parts:
         return np.empty(0), CaseSums(np.empty(0), False, RunStatus())
@@ -74,9 +68,9 @@ def _log_sum(logs: Floats) -> float:
 def case_sums(predictor: Predictor, cases: Sequence[PlacedCase], weights: Floats, workers: Workers) -> CaseSums:
     """log Z of each case [R] at `weights` [W], given the labels that the predictor knows.
 
-    DcrfError if `sums_fit` does not hold.
+    DcrfError if `ModelStructure.sums_fit` does not hold.
     """
-    if not sums_fit(predictor):
+    if not predictor.structure.sums_fit:
         message = "the probability of an event is a ratio of sums over all labellings, and `pruned` leaves some out"
         raise data_error("cannot-prune", message, help="`tag --marginals` has the probabilities of single labels")
     return sums_of_cases(predictor, cases, weights, workers)
@@ -84,7 +78,7 @@ def case_sums(predictor: Predictor, cases: Sequence[PlacedCase], weights: Floats
 
 def sums_of_cases(predictor: Predictor, cases: Sequence[PlacedCase], weights: Floats, workers: Workers) -> CaseSums:
     """log Z of each case [R] at `weights` [W], also where the model's own method leaves labellings out."""
-    name, settings = predictor.comparable_method
+    name, settings = predictor.structure.comparable_method
     entry = METHODS[name]
     sets = _sets_of(cases, predictor.structure.graph.cards)
     tables = {variable: _table(of, predictor.structure.graph.cards[variable]) for variable, of in sets.items()}

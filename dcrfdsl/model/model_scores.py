@@ -58,7 +58,8 @@ class ModelScores:
         corpus: gold data.
         threads: to compute with; by default `DCRFDSL_THREADS`, else all cores.
 
-        Bethe's approximation where messages pass on loops. Leaves out sentences whose gold labels include a value that
+        Bethe's approximation where messages pass on loops; too high where `pruned` stands in for exact inference that
+        does not fit, as it leaves labellings out of log Z. Leaves out sentences whose gold labels include a value that
         is no state, or agree with no possible labelling.
         Raises DcrfError under a method that gives no log Z.
 
@@ -181,11 +182,9 @@ class ModelScores:
             if on_status is not None:
                 status = prediction.status
                 if status.pruning.positions:  # with what pruning leaves out of gold data
-                    gold, weights = (
-                        encode_labels(self.model.spec, self.model.states, corpus),
-                        self.model.probability_weights,
-                    )
-                    of_gold = Predictor.of(self.model.structure, corpus).pruning(weights, Workers(threads), gold)
+                    gold = encode_labels(self.model.spec, self.model.states, corpus)
+                    predictor, weights = Predictor.of(self.model.structure, corpus), self.model.probability_weights
+                    of_gold = predictor.pruning(weights, Workers(threads), gold)
                     status = replace(status, pruning=of_gold)
                 on_status(status, corpus)
             empty = self.empty_metrics(corpus)

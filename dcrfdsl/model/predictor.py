@@ -76,6 +76,25 @@ class ModelStructure:
         """
         return inference.choose_method(self.graph, self.parameters, self._asked)
 
+    @property
+    def comparable_method(self) -> tuple[str, semantics.MethodSettings]:
+        """A method whose log Z are comparable, by its name in `METHODS`: exact inference if it fits, else messages.
+
+        Bounds on log Z are not comparable, and sampling gives no log Z.
+        """
+        graph, settings = self.graph, semantics.inference_settings(self.spec)
+        name, chosen = self.method
+        if not graph.relational and graph.exact_cost.largest <= inference.largest_table(settings):
+            name, chosen = "exact", semantics.ExactSettings(max_table=inference.largest_table(settings))
+        elif name not in ("exact", "automaton", "auto", "bp", "trp"):
+            name, chosen = ("auto", semantics.AutoSettings()) if graph.relational else ("trp", semantics.TrpSettings())
+        return name, chosen
+
+    @property
+    def sums_fit(self) -> bool:
+        """Whether there are sums over all labellings: not where a model is so wide that inference prunes it."""
+        return not inference.METHODS[self.method[0]].thin or self.comparable_method[0] == "exact"
+
     @cached_property
     def sums_latents_first(self) -> bool:
         """Whether latent variables can be summed out before the best labels are sought, as `joint` decoding has to."""
@@ -269,29 +288,20 @@ class Predictor:
             self._local_decoders[stage] = inference.LocalDecoder(self.bind(graph=graph), pieces, graph)
         return self._local_decoders[stage]
 
+    @cached_property
     def comparable(self) -> tuple[inference.BoundData, inference.SequenceMethod]:
         """The bound corpus, with the method of `comparable_method`."""
-        name, chosen = self.comparable_method
+        name, chosen = self.structure.comparable_method
         data = self.bind(programs=inference.METHODS[name].programs)
         return data, inference.METHODS[name].build(data, chosen)
 
-    @property
-    def comparable_method(self) -> tuple[str, semantics.MethodSettings]:
-        """A method whose log Z are comparable, by its name in `METHODS`: exact inference if it fits, else messages.
-
-        Bounds on log Z are not comparable, and sampling gives no log Z.
-        """
-        graph, settings = self.structure.graph, semantics.inference_settings(self.structure.spec)
-        name, chosen = self.structure.method
-        if not graph.relational and graph.exact_cost.largest <= inference.largest_table(settings):
-            name, chosen = "exact", semantics.ExactSettings(max_table=inference.largest_table(settings))
-        elif name not in ("exact", "automaton", "auto", "bp", "trp"):
-            name, chosen = ("auto", semantics.AutoSettings()) if graph.relational else ("trp", semantics.TrpSettings())
-        return name, chosen
-
     def log_z(self, weights: Floats, workers: inference.Workers) -> Floats:
-        """log Z of each sentence, [S]; Bethe's approximation on loops; -inf if no labelling is possible."""
-        data, method = self.bound
+        """log Z of each sentence, [S]; Bethe's approximation on loops; -inf if no labelling is possible.
+
+        Where the model's method prunes, that of all labellings if exact inference fits, else a lower bound.
+        """
+        prunes = inference.METHODS[self.structure.method[0]].thin
+        data, method = self.comparable if prunes and self.structure.sums_fit else self.bound
         return inference.run_inference(data, method, data.potentials_at(weights, self.constant_weights), workers).log_z
 
     def marginals(self, weights: Floats, workers: inference.Workers) -> tuple[list[Floats], inference.RunStatus]:
@@ -313,7 +323,12 @@ class Predictor:
         self, weights: Floats
     ) -> Iterator[tuple[tuple[inference.CliqueMarginal, ...], inference.RunStatus]]:
         """Yields for each sentence p(y_c | x) of every clique instance, and how inference ended."""
-        _, settings = self.structure.method
+        if not self.structure.sums_fit:
+            message = "clique marginals are sums over all labellings, and `pruned` leaves some out"
+            raise data_error("cannot-prune", message, help="`tag --marginals` has the probabilities of single labels")
+        name, settings = self.structure.method
+        if inference.METHODS[name].thin:
+            _, settings = self.structure.comparable_method
         data = self.bind()
         return inference.clique_marginals(data, data.potentials_at(weights, self.constant_weights), settings)
 

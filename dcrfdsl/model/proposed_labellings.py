@@ -58,7 +58,7 @@ def best_proposed(predictor: Predictor, parts: Sequence[Part], weights: Floats, 
     pool = EXTRA + PAIRS * count
     joint = best_labellings(parts, weights, settings, pool, workers)
     _propose(predictor, sentences, range(len(sentences)), joint, pool)
-    data, method = predictor.comparable()
+    data, method = predictor.comparable
     free = run_inference(data, method, data.potentials_at(weights, predictor.constant_weights), workers, marginals=True)
     log_z = np.full_like(free.log_z, np.nan) if method.approximate else free.log_z
     marginals = data.by_variable(free.marginals)[: predictor.structure.graph.num_labels]

@@ -24,7 +24,6 @@ from ..features import FeatureExtractor
 from ..foundation import Floats, Ints, Mask, Table, data_error, spelling_remedy
 from ..graph import scaled_weights
 from ..inference import Expectations, Workers, run_inference
-from .case_sums import sums_fit
 from .label_decoders import decoder_of
 from .predicting_model import PredictingModel
 from .prediction import runs_of_tokens
@@ -98,8 +97,8 @@ def _vectors(extractor: FeatureExtractor, pool: Corpus) -> tuple[Ints, Ints, Flo
 
 
 def _confidence(model: PredictingModel, predictor: Predictor, workers: Workers) -> tuple[Floats, Mask]:
-    if sums_fit(predictor):
-        (data, method), best = predictor.comparable(), model.nbest(predictor, 1, threads=workers.threads).sentences
+    if predictor.structure.sums_fit:
+        (data, method), best = predictor.comparable, model.nbest(predictor, 1, threads=workers.threads).sentences
         scores = np.array([one.score[0] if len(one) else np.nan for one in best])
         exact = np.array([one.exact and not method.approximate for one in best], np.bool_)
     else:
@@ -118,7 +117,7 @@ def _margin(model: PredictingModel, predictor: Predictor, workers: Workers) -> t
 
 
 def _entropy(model: PredictingModel, predictor: Predictor, workers: Workers) -> tuple[Floats, Mask]:
-    data, method = predictor.comparable() if sums_fit(predictor) else predictor.bound
+    data, method = predictor.comparable if predictor.structure.sums_fit else predictor.bound
     graph = predictor.structure.graph
 
     def sums(factor: float = 1.0, *, marginals: bool = False) -> Expectations:

@@ -285,7 +285,7 @@ def test_automata_give_the_same_as_elimination(name, monkeypatch):
     known, generator = known_labellings(model, case, corpus, 2), np.random.default_rng(1)
     events = [random_event(generator, model, known)[0] for _ in range(8)]
     wanted = model.events.probability(sentence, events)[0]
-    monkeypatch.setattr(predictor.Predictor, "comparable_method", ("automaton", ExactSettings()))
+    monkeypatch.setattr(predictor.ModelStructure, "comparable_method", ("automaton", ExactSettings()))
     for one, other in zip(model.events.probability(sentence, events)[0], wanted, strict=True):
         assert one.exact and (one.value, one.log) == pytest.approx((other.value, other.log), rel=1e-9, abs=1e-9)
 

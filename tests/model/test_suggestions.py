@@ -17,7 +17,7 @@ from sentence_cases import Twin
 from template_cases import CASES, Case, sentences
 
 from dcrfdsl import DcrfError, fit, load_text
-from dcrfdsl.model import suggestions as model_suggestions
+from dcrfdsl.model.predictor import ModelStructure
 from dcrfdsl.model.record import Calibration
 from dcrfdsl.model.suggestions import CANDIDATES
 
@@ -109,7 +109,7 @@ def test_scores_of_what_pruning_leaves(monkeypatch):
     text = "data conll(word, y)\nlabel y\nclique y: bias, word\nclique y[-1], y\ninfer pruned(threshold = 0, keep = 9)"
     case = Case(text, CASES["chain"].sentences)
     model, corpus = tempered(case)
-    monkeypatch.setattr(model_suggestions, "sums_fit", lambda predictor: False)
+    monkeypatch.setattr(ModelStructure, "sums_fit", False)
     found = {by: scored(model, corpus, by) for by in ("confidence", "entropy")}
     for number in range(corpus.num_sentences):
         p = distribution(model, case, number)
