@@ -45,9 +45,10 @@ def test_where_these_sums_do_not_fit_it_is_said(tmp_path, monkeypatch, capsys):
     with pytest.raises(DcrfError, match="cannot-prune"):
         next(model.events.clique_marginals(corpus))
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "data").write_text("a A\nb B\na B\n\na A\n\nc C\nb A\n\nb B\n\n" * 4)
+    lines = ("".join(f"{word} {y}\n" for word, y in sentence) for sentence in sentences("ABC", count=40))
+    (tmp_path / "data").write_text("\n".join(lines))
     for metric, said in (("log_likelihood", True), ("accuracy(y)", False)):
-        (tmp_path / "t.dcrf").write_text(f"{TEXT.replace('keep = 1', 'keep = 2')}evaluate {metric}\n")
+        (tmp_path / "t.dcrf").write_text(f"{TEXT.replace('keep = 1', 'keep = 9')}evaluate {metric}\n")
         assert run(["train", "t.dcrf", "data", "-o", "m", "-q"]) == 0
         capsys.readouterr()
         assert run(["eval", "m", "data"]) == 0
