@@ -60,12 +60,8 @@ def tag(options: TagOptions) -> None:
     elif options.accept:
         _ = model.decisions.points
     num_tokens = 0
-    talk, status, notes, tagged = (
-        Talk(options.quiet),
-        inference.RunStatus(),
-        Notes(),
-        data_room.TaggedOutput(_data(model, options)),
-    )
+    talk, status, notes = Talk(options.quiet), inference.RunStatus(), Notes()
+    tagged = data_room.TaggedOutput(_data(model, options))
     written = _pretty(model, output) if options.pretty else _written(tagged, as_json=options.as_json)
     announce_compiling(talk)
     answered = answered_by_threads if options.jobs is None or options.jobs == 1 else _answered_by_processes

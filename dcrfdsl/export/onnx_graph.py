@@ -113,10 +113,8 @@ class _Graph:
         self.nodes: list[Any] = []  # of the graph, or of the step that is being written
         self.number = itertools.count()
         count = self.add("Squeeze", self.add("Shape", next(iter(self.columns)), start=1, end=2))
-        self.at, self.end = (
-            self.add("Unsqueeze", self.add("Range", 0, count, 1), [0]),
-            self.add("Unsqueeze", LENGTHS, [1]),
-        )
+        self.at = self.add("Unsqueeze", self.add("Range", 0, count, 1), [0])
+        self.end = self.add("Unsqueeze", LENGTHS, [1])
         self.inside = self.add("Less", self.at, self.end)
 
     # nodes ------------------------------------------------------------------------------------------------------------

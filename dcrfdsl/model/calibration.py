@@ -422,17 +422,16 @@ def predicted_cases(
         of = (np.searchsorted(predictor.corpus.sentence_off, found.start, side="right") - 1).tolist()
         for s, first, last, kind in zip(of, found.start.tolist(), found.end.tolist(), found.kind.tolist(), strict=True):
             start, end = spans[s]
-            cases, shift = (
-                of_segment(label, last - first + 1, types[kind], first > start, last + 1 < end),
-                first - start,
-            )
-            shift -= first > start
+            cases = of_segment(label, last - first + 1, types[kind], first > start, last + 1 < end)
+            shift = first - start - (first > start)
             parts.append((s, [{(t + shift, v): bits for (t, v), bits in case.items()} for case in cases]))
     return parts
 
 
 def probability_notes(model: PredictingModel) -> Iterator[str]:
     """Notes on how probabilities and ranked labellings were computed, if that may surprise."""
+    if model.inference_method == "pruned":
+        yield "note: probabilities of single labels are those among the labellings that `pruned` leaves"
     if model.decode == "local":
         yield (
             "note: probabilities and n-best labellings are those of the whole model, and not of the pieces' local "

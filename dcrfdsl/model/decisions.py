@@ -116,9 +116,8 @@ class ModelDecisions(Generic[Model]):
     def _worst(self, corpus: Corpus, of: str, by_type: bool, workers: Workers) -> dict[tuple[str, str], Floats]:
         """By label and type the largest −log p of a truth in each sentence that has some."""
         model, found = self.model, dict[tuple[str, str], Floats]()
-        codes, odd = (
-            encode_labels(model.spec, model.states, corpus).codes, unknown_by_label(model.spec, model.states, corpus),
-        )  # fmt: skip
+        codes = encode_labels(model.spec, model.states, corpus).codes
+        odd = unknown_by_label(model.spec, model.states, corpus)
         is_known = np.logical_and.reduceat(((codes >= 0) | odd).all(axis=0), corpus.sentence_off[:-1])
         kept, corpus = np.repeat(is_known, corpus.lengths()), corpus.take(np.flatnonzero(is_known))
         codes, odd = np.where(odd, 0, codes)[:, kept], odd[:, kept]

@@ -280,11 +280,8 @@ def refuse_undecodable(
         refuse_fscore(settings.label, graph, {label.name: states[label.name] for label in spec.labels})
     if not semantics.enforced_onces(spec, states):
         return
-    refusal, rule, shown = (
-        semantics.once_refusal(spec, states),
-        semantics.decoding(spec, stage),
-        statement_text(spec.onces[0]),
-    )
+    refusal, shown = semantics.once_refusal(spec, states), statement_text(spec.onces[0])
+    rule = semantics.decoding(spec, stage)
     if refusal is not None:
         raise data_error("once-not-exact", refusal.message, help=refusal.remedy)
     if rule != "joint":

@@ -55,3 +55,6 @@ def test_where_these_sums_do_not_fit_it_is_said(tmp_path, monkeypatch, capsys):
         assert ("log likelihoods are too high" in capsys.readouterr().err) == said
     assert run(["calibrate", "m", "data"]) == 0
     assert "log likelihoods are too high" in capsys.readouterr().err
+    for command in (["tag", "m", "data", "--marginals"], ["why", "m", "data", "--at", "1"]):
+        assert run(command) == 0
+        assert "single labels are those among the labellings that `pruned` leaves" in capsys.readouterr().err

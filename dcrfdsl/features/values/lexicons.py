@@ -98,10 +98,8 @@ class Lexicons:
     def restore(cls, arrays: Mapping[str, NDArray[Any]], metadata: Sequence[object]) -> Lexicons:
         """From `arrays()` and `metadata()`; `IncompatibleState` if they do not fit together."""
         records: list[LexiconRecord] = foundation.typed(list[LexiconRecord], metadata, "lexicons")
-        data, off = (
-            foundation.array(arrays, "lexicon_bytes", np.uint8),
-            foundation.array(arrays, "lexicon_off", np.int64),
-        )
+        data = foundation.array(arrays, "lexicon_bytes", np.uint8)
+        off = foundation.array(arrays, "lexicon_off", np.int64)
         foundation.check_strings(data, off, "lexicon_off")
         expected = sum(one.entries * (1 + one.map) for one in records)
         if expected != len(off) - 1:

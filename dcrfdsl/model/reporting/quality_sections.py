@@ -105,10 +105,8 @@ def score_section(found: Findings) -> Section:
     intervals = metrics.bootstrap_intervals(
         [(one.counts, one.score) for one in counts], level=level, draws=draws, seed=seed
     )
-    whole, types = (
-        list[tuple[metrics.SentenceCounts, metrics.Interval]](),
-        list[tuple[metrics.SentenceCounts, metrics.Interval]](),
-    )
+    whole: list[tuple[metrics.SentenceCounts, metrics.Interval]] = []
+    types: list[tuple[metrics.SentenceCounts, metrics.Interval]] = []
     for one, interval in zip(counts, intervals, strict=True):
         is_of_type = one.name.startswith("segments(") and ")." in one.name
         (types if is_of_type else whole).append((one, interval))
