@@ -26,8 +26,8 @@ leaves the range has the status `UNDERFLOW`. Source: Rabiner 1989 §III and §V.
 
 import numpy as np
 
-from ..runtime import LANES, OK, UNDERFLOW, broadcast, entry, inlined, store, transpose
-from .backward_lanes import BEGIN, END, retreat_lanes, whole_registers
+from ..runtime import LANES, OK, UNDERFLOW, broadcast, entry, inlined, store
+from .backward_lanes import BEGIN, END, retreat_lanes
 from .forward_lanes import (
     AT_END,
     LEAST_ALPHA,
@@ -39,8 +39,8 @@ from .forward_lanes import (
     exponentiate_lanes,
     rescale_lanes,
 )
-from .lane_scores import load_lanes, scatter_score_row, score_lanes, sort_window
-from .transitions import BACK_COLUMNS, FLOOR, LOG_FLOOR, WINDOW
+from .lane_scores import load_lanes, scatter_score_row, score_lanes, sort_window, turn
+from .transitions import BACK_COLUMNS, FLOOR, LOG_FLOOR, WINDOW, whole_registers
 
 ONE = (0,)  # register
 
@@ -80,27 +80,22 @@ def _answer(automaton, tables, workspace, log_z, status, share):
 
 
 @inlined
-def _pass_on(t, automaton, problem, workspace, gradient, marginals):
-    """Writes the marginals of position t, and adds them to the features that fire."""
-    width, lanes = automaton.width, len(automaton.registers) * LANES
-    for c in range(0, width, LANES):
-        for n in range(0, lanes, LANES):
-            transpose(workspace.rows, (t * width + c) * lanes + n, lanes, workspace.label, n * width + c, width)
+def _pass_on(longest, automaton, problem, workspace, gradient, marginals):
+    """Writes the marginals of all positions, and adds them to the features that fire."""
+    width, lanes, rows = automaton.width, len(automaton.registers) * LANES, workspace.rows
+    for t in range(longest):
+        turn(rows, t * width * lanes, width, lanes, workspace.marginal)
     for n in range(lanes):
-        if t >= workspace.length[n]:
-            continue
         s = workspace.sequence[n]
-        if len(marginals.value) > 0:
-            steps = 0
-            for v in range(automaton.visible):
-                steps += automaton.cards[v]
-            at = marginals.off[s] + t * steps
-            for v in range(automaton.visible):
+        at = marginals.off[s]
+        for t in range(workspace.length[n]):
+            row = (t * lanes + n) * width
+            for v in range(automaton.visible if len(marginals.value) > 0 else 0):
                 for c in range(automaton.cards[v]):
-                    marginals.value[at] = workspace.label[n * width + automaton.row_start[v] + c]
+                    marginals.value[at] = rows[row + automaton.row_start[v] + c]
                     at += 1
-        if len(gradient) > 0:
-            scatter_score_row(s, t, automaton, problem, workspace.label, n * width, gradient)
+            if len(gradient) > 0:
+                scatter_score_row(s, t, automaton, problem, rows, row, gradient)
 
 
 @inlined
@@ -148,8 +143,8 @@ def automaton_expectations(
         for at in range(0, count, lanes):
             longest = load_lanes(at, count, token_off, workspace)
             _begin(automaton, workspace)
-            for t in range(longest):  # apart from the sums, which would displace the weights from the cache
-                score_lanes(t, automaton, problem, weights, workspace, workspace.rows)
+            # apart from the sums, which would displace the weights from the cache
+            score_lanes(longest, automaton, problem, weights, workspace)
             for t in range(longest):
                 exponentiate_lanes(t, automaton, workspace)
                 advance_lanes(t, automaton, tables, workspace)
@@ -158,7 +153,6 @@ def automaton_expectations(
             if wanted or len(marginals.value) > 0:
                 for t in range(longest - 1, -1, -1):
                     retreat_lanes(t, longest, wanted, automaton, tables, workspace)
-                for t in range(longest):
-                    _pass_on(t, automaton, problem, workspace, gradient, marginals)
+                _pass_on(longest, automaton, problem, workspace, gradient, marginals)
     if wanted:
         _add_counts(automaton, tables, workspace, totals.sums)

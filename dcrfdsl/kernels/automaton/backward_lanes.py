@@ -12,9 +12,7 @@ from ..runtime import (
     any_below,
     broadcast,
     choose_below,
-    dot,
     fma,
-    fold,
     inlined,
     inner,
     int_at,
@@ -22,20 +20,18 @@ from ..runtime import (
     load,
     load_at,
     multiply,
+    prefetch,
     repeat,
     store,
+    store_dot,
 )
-from .forward_lanes import AT_END, LAST, SPARE, clear_lanes, combine_labels, sum_classes
-from .transitions import BACK_COLUMNS, CANCELLED, PENDING
+from .forward_lanes import AT_END, LAST, REACHED, SPARE, clear_lanes, combine_labels, sum_classes
+from .transitions import BACK_COLUMNS, CANCELLED, PENDING, whole_registers
 
 ONE = (0,)  # register
-BEGIN, END, CLASS, STATE, TAIL, LABELS, STEP, GROUP = range(BACK_COLUMNS)  # of `Automaton.back_step`
-
-
-@inlined
-def whole_registers(count):
-    """`count` rounded up to whole registers."""
-    return (count + LANES - 1) // LANES * LANES
+PART = LANES // 2  # numbers of which a count is the sum, before it is added up
+AHEAD = 4  # states before a state's α is read, when it is fetched
+BEGIN, END, CLASS, STATE, TAIL, LABELS, STEP = range(BACK_COLUMNS)  # of `Automaton.back_step`
 
 
 @inner
@@ -67,9 +63,9 @@ def _add_counts(counted, known, recent, counts):
     while counted + LANES <= known:
         add_sums(recent, cell, counts, counted)
         counted += LANES
-        cell += LANES * LANES
-    for n in range(known - counted):
-        store(recent, n * LANES, load(ONE, recent, cell + n * LANES))
+        cell += LANES * PART
+    for n in range(0, (known - counted) * PART, LANES):
+        store(recent, n, load(ONE, recent, cell + n))
     return counted
 
 
@@ -83,7 +79,6 @@ class _Arrays(NamedTuple):
     out: Floats
     end: Floats
     tail: Floats
-    reach: Floats
     passed: Floats
     recent: Floats
     lane: Floats
@@ -114,24 +109,25 @@ def _pass_states(first, end, counted, known, position, arrays, automaton, tables
     """
     registers, lanes = automaton.registers, len(automaton.registers) * LANES
     front, alpha, potential, marginal, counts, new, later, follows, ends, is_counted, is_kept = position
-    back_step, out_at, out, end_factor, tail, reach, passed, recent, lane = arrays
-    zero = broadcast(registers, 0.0)
+    back_step, out_at, out, end_factor, tail, passed, recent, lane = arrays
+    zero, reached = broadcast(registers, 0.0), load(registers, lane, REACHED * lanes)
     summed, beta, mass, labels = zero, zero, zero, int_at(back_step, first * BACK_COLUMNS + LABELS)
     for m in range(first, end):
         step = m * BACK_COLUMNS
         begin, last = int_at(back_step, step + BEGIN), int_at(back_step, step + END)
+        soon = min(m + AHEAD, automaton.states - 1) * BACK_COLUMNS
+        prefetch(registers, front, int_at(back_step, soon + CLASS))
         if begin >= 0:
             mass = load(registers, front, int_at(back_step, step + CLASS))
-            reached = load(registers, reach, int_at(back_step, step + GROUP))
             beta = reached
             if is_counted and follows:
-                cell = (known - counted) * LANES
+                cell = (known - counted) * PART
                 for q in range(begin, last):
                     keep_rolled()
                     following = load_at(registers, tail, later, out_at, q)
                     beta = fma(following, repeat(registers, out, q), beta)
-                    store(recent, cell, dot(mass, following))
-                    cell += LANES
+                    store_dot(recent, cell, mass, following)
+                    cell += PART
                 known += last - begin
             elif follows:
                 for q in range(begin, last):
@@ -158,7 +154,7 @@ def _pass_states(first, end, counted, known, position, arrays, automaton, tables
             summed, labels = zero, here
         summed = add(summed, own)
         if is_counted:
-            store(recent, (known - counted) * LANES, fold(own))
+            store_dot(recent, (known - counted) * PART, forward, own_beta)
             known += 1
             if known - counted >= PENDING:
                 counted = _add_counts(counted, known, recent, counts)
@@ -179,12 +175,12 @@ def _count_ends(t, ends, automaton, workspace):
     for begin in range(0, automaton.states, LANES):
         for n in range(min(LANES, automaton.states - begin)):
             own = load(registers, passed, (begin + n) * lanes)
-            store(recent, n * LANES, fold(own))
-            store(recent, (LANES + n) * LANES, dot(own, is_last))
+            store_dot(recent, n * PART, own, broadcast(registers, 1.0))
+            store_dot(recent, (LANES + n) * PART, own, is_last)
         if t == 0:
             add_sums(recent, 0, counts, at_first + begin)
         if ends:
-            add_sums(recent, LANES * LANES, counts, at_first + padded + begin)
+            add_sums(recent, LANES * PART, counts, at_first + padded + begin)
 
 
 @inlined
@@ -200,7 +196,7 @@ def _split_combinations(automaton, combined, marginal):
 
 @inlined
 def _sum_blocks(r, later, automaton, tables, workspace):
-    """What the group that run r begins with reaches: Σ_j state(j) tail(j) over the states that are reached from it.
+    """What the group of run r reaches: Σ_j state(j) tail(j) over the states that are reached from it.
 
     The sum over a block is kept for later groups. It is taken here, right before transitions lead to the same states,
     so that these are read from a cache.
@@ -239,8 +235,7 @@ def retreat_lanes(t, longest, wanted, automaton, tables, workspace):
         potential, sums = workspace.combined, workspace.combined[half:]
         combine_labels(scores, automaton, workspace.rows, potential)
         clear_lanes(registers, sums, 0, half // lanes)
-    if not follows:
-        clear_lanes(registers, workspace.reach, 0, automaton.groups + 1)
+    clear_lanes(registers, lane, REACHED * lanes, 1)
     ends = False
     for n in range(lanes):
         here = t + 1 == workspace.length[n]
@@ -254,14 +249,13 @@ def retreat_lanes(t, longest, wanted, automaton, tables, workspace):
         front[front_at:], alpha[at:], potential, sums, counts, new, later, follows, ends, wanted, is_kept
     )
     arrays = _Arrays(
-        automaton.back_step, automaton.out_at, tables.out, tables.end, workspace.tail, workspace.reach,
-        workspace.passed, workspace.recent, lane,
+        automaton.back_step, automaton.out_at, tables.out, tables.end, workspace.tail, workspace.passed,
+        workspace.recent, lane,
     )  # fmt: skip
     for r in range(len(automaton.run_off) - 1):
         first, end = automaton.run_off[r], automaton.run_off[r + 1]
         if follows:
-            place = int_at(automaton.back_step, first * BACK_COLUMNS + GROUP)
-            store(workspace.reach, place, _sum_blocks(r, later, automaton, tables, workspace))
+            store(lane, REACHED * lanes, _sum_blocks(r, later, automaton, tables, workspace))
         counted, known = _pass_states(first, end, counted, known, position, arrays, automaton, tables)
     if wanted:  # the last sums reach beyond the last count; there they are never read
         _add_counts(counted, whole_registers(known), workspace.recent, counts)

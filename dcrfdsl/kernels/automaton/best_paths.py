@@ -220,8 +220,8 @@ def automaton_decode(first, last, automaton, tables, problem, weights, score_of,
         for at in range(0, count, lanes):
             longest = load_lanes(at, count, token_off, workspace)
             workspace.lane[SCORE * lanes : (SCORE + 1) * lanes] = 0.0
+            score_lanes(longest, automaton, problem, weights, workspace)
             for t in range(longest):
-                score_lanes(t, automaton, problem, weights, workspace, workspace.rows)
                 _advance(t, automaton, tables, workspace)
             for n in range(min(lanes, count - at)):
                 s = workspace.sequence[n]

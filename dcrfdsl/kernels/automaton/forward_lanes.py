@@ -33,7 +33,7 @@ from .transitions import CANCELLED, INTO_COLUMNS, LANE_ROWS
 
 AHEAD = 24  # steps before a state's α is written, when its place is fetched
 SLOTS_END, STATE, GROUP, LABELS = range(INTO_COLUMNS)  # of `Automaton.into_step`
-SHIFT, LEAST_SCORE, LEAST_ALPHA, LEAST_HERE, PRODUCT, LOG, AT_END, LAST, SPARE = range(
+SHIFT, LEAST_SCORE, LEAST_ALPHA, LEAST_HERE, PRODUCT, LOG, AT_END, LAST, REACHED, SPARE = range(
     LANE_ROWS
 )  # rows of `AutomatonWorkspace.lane`
 

@@ -7,9 +7,11 @@ side, each in whole registers. Not here: what is computed from them (`automaton_
 
 import numpy as np
 
-from ..runtime import LANES, broadcast, inlined, inner, kernel, sort_ascending, store, transpose
+from ..runtime import LANES, broadcast, inlined, inner, kernel, load, sort_ascending, store, transpose
 from ..tables import move_packed
 from .transitions import WINDOW
+
+ONE = (0,)  # register
 
 
 @inlined
@@ -17,7 +19,7 @@ def fill_score_row(s, t, automaton, kinds, bindings, rows, weights, score, begin
     """Log scores of the labels at position t of sequence s into the row of `score` at `begin`."""
     packed = rows.packed
     for c in range(0, automaton.width, LANES):
-        store(score, begin + c, broadcast((0,), 0.0))
+        store(score, begin + c, broadcast(ONE, 0.0))
     for n in range(len(automaton.observed)):
         at, row = begin + automaton.row_start[automaton.visible + n], rows.first_row[automaton.observed[n], s] + t
         score[at : at + automaton.cards[automaton.visible + n]] = -np.inf
@@ -126,18 +128,32 @@ def load_lanes(begin, count, token_off, workspace):
 
 
 @inlined
-def score_lanes(t, automaton, problem, weights, workspace, rows):
-    """Log scores of position t in lanes, into `rows`; -inf beyond a sequence's end."""
+def turn(rows, at, height, width, turned):
+    """Transposes a table of height × width numbers, whole registers each, that begins at `at`.   turned: as large."""
+    for c in range(0, width, LANES):
+        for n in range(0, height, LANES):
+            transpose(rows, at + n * width + c, width, turned, c * height + n, height)
+    for c in range(0, height * width, LANES):
+        store(rows, at + c, load(ONE, turned, c))
+
+
+@inlined
+def score_lanes(longest, automaton, problem, weights, workspace):
+    """Log scores of the positions up to `longest` in lanes, into `rows`; -inf beyond a sequence's end.
+
+    Sequence by sequence, since what is read of neighbouring positions is near, and only then in lanes.
+    """
     width, lanes = automaton.width, len(automaton.registers) * LANES
     for n in range(lanes):
-        if t < workspace.length[n]:
-            fill_score_row(
-                workspace.sequence[n], t, automaton, problem.kinds, problem.bindings, problem.rows, weights,
-                workspace.label, n * width,
-            )  # fmt: skip
-        else:
-            for c in range(0, width, LANES):
-                store(workspace.label, n * width + c, broadcast((0,), -np.inf))
-    for c in range(0, width, LANES):
-        for n in range(0, lanes, LANES):
-            transpose(workspace.label, n * width + c, width, rows, (t * width + c) * lanes + n, lanes)
+        for t in range(longest):
+            begin = (t * lanes + n) * width
+            if t < workspace.length[n]:
+                fill_score_row(
+                    workspace.sequence[n], t, automaton, problem.kinds, problem.bindings, problem.rows, weights,
+                    workspace.rows, begin,
+                )  # fmt: skip
+            else:
+                for c in range(begin, begin + width, LANES):
+                    store(workspace.rows, c, broadcast(ONE, -np.inf))
+    for t in range(longest):
+        turn(workspace.rows, t * lanes * width, lanes, width, workspace.marginal)

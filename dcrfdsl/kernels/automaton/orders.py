@@ -70,7 +70,8 @@ def automaton_of(
     by_source = np.lexsort((target, source))
     source_off = np.searchsorted(source[by_source], np.arange(classes + 1))
     out_class = np.lexsort((-np.diff(source_off), source_group))
-    out_class = out_class[np.argsort(_first_equal(source_off, target[by_source], out_class)[out_class], kind="stable")]
+    first_equal = _first_equal(source_off, target[by_source], out_class)
+    out_class = out_class[np.lexsort((first_equal[out_class], source_group[out_class]))]
     out_off, out = _chosen_runs(source_off, out_class)
     out_move = by_source[out]
     rank = np.empty(classes, np.int64)
@@ -86,7 +87,6 @@ def automaton_of(
         [
             np.where(is_new, out_off[step_back], -1), out_off[step_back + 1], out_class[step_back] * lanes,
             class_state * lanes, step_of[class_state] * lanes, labels_at[class_state], step_back,
-            back_group * lanes,
         ],
         axis=1,
     )  # fmt: skip

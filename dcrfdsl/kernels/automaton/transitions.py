@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...foundation import Floats, Ints, Ints32, Mask
-from ..runtime import LANES, aligned_zeros
+from ..runtime import LANES, aligned_zeros, inlined
 
 CANCELLED = 1e-4  # of a sum over a group: less than that has lost digits to subtraction
 FLOOR = 1e-100  # the least positive number: FLOOR³ is still a normal double
@@ -31,9 +31,9 @@ LOG_FLOOR = float(np.log(FLOOR))
 # Of fewer, each instruction would serve fewer lanes; of more, the rows of a thousand states would leave the cache.
 REGISTERS = (0,) * 4
 PENDING = 64  # counts that are kept in a nearest cache, before they are added up
-LANE_ROWS = 9  # of `AutomatonWorkspace.lane`
+LANE_ROWS = 10  # of `AutomatonWorkspace.lane`
 INTO_COLUMNS = 4  # of `Automaton.into_step`
-BACK_COLUMNS = 8  # of `Automaton.back_step`
+BACK_COLUMNS = 7  # of `Automaton.back_step`
 WINDOW = 8192  # sequences that are sorted by their lengths, so that those of similar length advance together
 
 
@@ -83,7 +83,7 @@ class Automaton(NamedTuple):
     block_off: Ints  #         [blocks + 1] a block of steps into states
     block_group_off: Ints  #   [blocks + 1]
     block_group: Ints32  #     [..]   the groups from which the states of a block are reached
-    run_off: Ints  #           [runs + 1] states, in the order of `class_state`; each begins with a new group
+    run_off: Ints  #           [runs + 1] states, in the order of `class_state`, whose classes have the same group
     run_block_off: Ints  #     [runs + 1]
     run_block: Ints32  #       [..]   the blocks that are reached from that group, ascending
     is_new_block: Mask  #      [..] whether no group before has that block
@@ -107,8 +107,7 @@ class Automaton(NamedTuple):
     back_step: Ints32  #       [S, BACK_COLUMNS] flat; of each state, in the order of `class_state`, first and end
     #                                 of its class's transitions (the first is -1 where the state before is of the same
     #                                 class), and where lanes lie: those of the class, of the state in a row of α and
-    #                                 in one of `tail`, of its labels; then the step back of its class, and where the
-    #                                 lanes of that one's group lie
+    #                                 in one of `tail`, of its labels; then the step back of its class
 
 
 class AutomatonTables(NamedTuple):
@@ -163,20 +162,18 @@ class AutomatonWorkspace(NamedTuple):
     length: Ints  #     [lanes]  its positions; 0: none, or it has no answer
     state: Ints  #      [lanes]  its status
     lane: Floats  #     [LANE_ROWS · lanes] numbers of each lane, see `automaton_sums`
-    label: Floats  #    [lanes, width] scores or marginals of one position, sequence by sequence
     rows: Floats  #     [longest, width, lanes] exp of scores; those of the first variable rescaled
     alpha: Floats  #    [longest, S, lanes]
     tail: Floats  #     [2, S, lanes] exp s_t(k) β_t(k), in the order of `into_state`
     origin: Floats  #   [longest, groups, lanes] the best class of each group
     inverse: Floats  #  [longest, lanes] what potentials of the next position are multiplied by
-    marginal: Floats  # [width, lanes]
+    marginal: Floats  # [width, lanes]; or a row of `rows` that passes from sequences to lanes or back
     combined: Floats  # [2, combinations, lanes] potentials and marginals of the labels of a state together
     shared: Floats  #   [2, groups + 1, lanes] sums over groups, and what has none; or maxima
     block: Floats  #    [blocks, lanes] sums over the states of each block
     front: Floats  #    [2, classes, lanes] α summed over classes, if they are not states
-    reach: Floats  #    [groups + 1, lanes] what each group reaches, and what has none
     passed: Floats  #   [S, lanes] marginals of a first or last position, in the order of `class_state`
-    recent: Floats  #   [.., LANES] counts of each lane that are not in `counts`
+    recent: Floats  #   [.., LANES / 2] counts that are not in `counts`, in parts
     counts: Floats  #   [S + M] of states and transitions out of their classes, in the order of `back_step`; [3, S] of
     #                   states where no sequence goes on, at first positions, and at last ones; each padded
 
@@ -210,9 +207,10 @@ def linear_tables(automaton: Automaton, tables: AutomatonTables) -> LinearTables
     )  # fmt: skip
 
 
-def whole(count: int) -> int:
+@inlined
+def whole_registers(count):
     """`count` rounded up to whole registers."""
-    return -(-count // LANES) * LANES
+    return (count + LANES - 1) // LANES * LANES
 
 
 def sums_of_automaton(automaton: Automaton) -> AutomatonSums:
@@ -233,7 +231,6 @@ def workspace_of_automaton(automaton: Automaton, longest: int) -> AutomatonWorks
         length=np.zeros(lanes, np.int64),
         state=np.zeros(lanes, np.int64),
         lane=aligned_zeros(LANE_ROWS * lanes),
-        label=aligned_zeros(width * lanes),
         rows=aligned_zeros(longest * width * lanes),
         alpha=aligned_zeros(longest * states * lanes),
         tail=aligned_zeros(2 * states * lanes),
@@ -244,8 +241,7 @@ def workspace_of_automaton(automaton: Automaton, longest: int) -> AutomatonWorks
         shared=aligned_zeros(2 * (groups + 1) * lanes),
         block=aligned_zeros((len(automaton.block_off) - 1) * lanes),
         front=aligned_zeros(2 * classes * lanes),
-        reach=aligned_zeros((groups + 1) * lanes),
         passed=aligned_zeros(states * lanes),
-        recent=aligned_zeros((2 * LANES + PENDING + most + 1) * LANES),
-        counts=aligned_zeros(whole(states + len(automaton.source)) + 3 * whole(states)),
+        recent=aligned_zeros((2 * LANES + PENDING + most + 1) * LANES // 2),
+        counts=aligned_zeros(LANES * ((len(automaton.source) + 4 * states) // LANES + 5)),
     )

@@ -83,17 +83,13 @@ def choose_below(x, y, value, other):
     return np.where(x < y, value, other)
 
 
-def dot(x, y):
-    return (x * y).reshape(-1, LANES).sum(axis=0)
+def store_dot(array, at, x, y):
+    store(array, at, (x * y).reshape(-1, LANES // 2).sum(axis=0))
 
 
 def add_sums(source, at, target, to):
-    sums = _part(source, at, LANES * LANES).reshape(LANES, LANES).sum(axis=1)
+    sums = _part(source, at, LANES * LANES // 2).reshape(LANES, -1).sum(axis=1)
     _part(target, to, LANES)[:] += sums
-
-
-def fold(x):
-    return x.reshape(-1, LANES).sum(axis=0)
 
 
 def any_below(x, y):

@@ -461,16 +461,17 @@ def transpose(typing, source, at, stride, target, to, target_stride):
 
 @_operation
 def add_sums(typing, source, at, target, to):
-    """Adds the sum of each of `LANES` registers, from source[at] on, to a number of its own from target[to] on."""
+    """Adds the sums of `LANES` times LANES / 2 numbers, from source[at] on, to the numbers from target[to] on."""
 
     def generate(context, builder, signature, arguments):
         values, at, out, to = arguments
-        rows = _load(context, builder, signature.args[0], values, at, LANES)
-        half = LANES // 2
-        while half:  # halves of two registers are added side by side, until lane n holds the sum of register n
+        rows = _load(context, builder, signature.args[0], values, at, LANES // 2)
+        half = LANES // 4
+        while half:  # halves of all sums in two registers are added side by side, until each sum has one lane
+            halves = [[n for n in range(2 * LANES) if n & half == odd] for odd in (0, half)]
             rows = [
-                builder.fadd(*(_shuffled(builder, own, other, lanes) for lanes in _halves(half)))
-                for own, other in zip(rows[:half], rows[half:], strict=True)
+                builder.fadd(*(_shuffled(builder, own, other, lanes) for lanes in halves))
+                for own, other in zip(rows[::2], rows[1::2], strict=True)
             ]
             half //= 2
         (place,) = places_of(context, builder, signature.args[2], out, to, 1)
@@ -481,31 +482,24 @@ def add_sums(typing, source, at, target, to):
 
 
 @_operation
-def dot(typing, x, y):
-    """The sum of the products of all registers of x and y, a single register."""
+def store_dot(typing, array, at, x, y):
+    """Writes LANES / 2 numbers, whose sum is that of the products of all lanes of x and y."""
 
     def generate(context, builder, signature, arguments):
-        pairs = list(zip(*(split(builder, argument) for argument in arguments), strict=True))
+        values, at, *factors = arguments
+        pairs = list(zip(*(split(builder, factor) for factor in factors), strict=True))
         chains = [builder.fmul(*pair) for pair in pairs[:2]]  # two: they wait for each other half as long as one
         for n, (own, other) in enumerate(pairs[2:]):
             chains[n % 2] = fused(builder, own, other, chains[n % 2])
-        return join(builder, [builder.fadd(*chains) if len(chains) > 1 else chains[0]])
+        whole, half = builder.fadd(*chains) if len(chains) > 1 else chains[0], LANES // 2
+        lanes = (ir.Constant(ir.VectorType(INT32, half), range(n, n + half)) for n in (0, half))
+        sums = builder.fadd(*(builder.shuffle_vector(whole, whole, numbers) for numbers in lanes))
+        check_bounds(context, builder, signature.args[0], values, at, ir.Constant(at.type, half))
+        place = builder.gep(context.make_array(signature.args[0])(context, builder, values).data, [at])
+        builder.store(sums, builder.bitcast(place, sums.type.as_pointer()), align=8)
+        return context.get_dummy_value()
 
-    return Vectors(1)(x, y), generate
-
-
-@_operation
-def fold(typing, x):
-    """The sum of all registers of x, a single register."""
-
-    def generate(context, builder, signature, arguments):
-        parts = split(builder, arguments[0])
-        while len(parts) > 1:
-            pairs = zip(parts[::2], parts[1::2], strict=False)
-            parts = [*(builder.fadd(*pair) for pair in pairs), *parts[len(parts) // 2 * 2 :]]
-        return join(builder, parts)
-
-    return Vectors(1)(x), generate
+    return types.void(array, types.int64, x, y), generate
 
 
 @_operation
