@@ -86,6 +86,8 @@ def _pass_on(longest, automaton, problem, workspace, gradient, marginals):
     for t in range(longest):
         turn(rows, t * width * lanes, width, lanes, workspace.marginal)
     for n in range(lanes):
+        if workspace.length[n] == 0:
+            continue
         s = workspace.sequence[n]
         at = marginals.off[s]
         for t in range(workspace.length[n]):

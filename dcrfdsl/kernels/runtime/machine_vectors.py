@@ -492,7 +492,7 @@ def store_dot(typing, array, at, x, y):
         for n, (own, other) in enumerate(pairs[2:]):
             chains[n % 2] = fused(builder, own, other, chains[n % 2])
         whole, half = builder.fadd(*chains) if len(chains) > 1 else chains[0], LANES // 2
-        lanes = (ir.Constant(ir.VectorType(INT32, half), range(n, n + half)) for n in (0, half))
+        lanes = (ir.Constant(ir.VectorType(INT32, half), list(range(n, n + half))) for n in (0, half))
         sums = builder.fadd(*(builder.shuffle_vector(whole, whole, numbers) for numbers in lanes))
         check_bounds(context, builder, signature.args[0], values, at, ir.Constant(at.type, half))
         place = builder.gep(context.make_array(signature.args[0])(context, builder, values).data, [at])
