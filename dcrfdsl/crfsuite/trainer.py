@@ -18,7 +18,7 @@ from ..foundation import ensure_writable
 from .items import Item, ItemSequence
 from .model_file import write_crfsuite_file
 from .trainer_log import TrainLogParser
-from .trainer_parameters import ALGORITHMS, ALIASES, Value
+from .trainer_parameters import ALGORITHMS, ALIASES, Value, meaning
 from .training_data import TrainingData
 from .training_run import Training
 
@@ -143,7 +143,7 @@ class BaseTrainer:
     def help(self, name: str) -> str:
         """What a parameter means. ValueError if the algorithm has no such parameter."""
         self._require(name)
-        return ALGORITHMS[self._algorithm][name].help
+        return meaning(self._algorithm, name)
 
     def _require(self, name: str) -> None:
         if name not in self._values:

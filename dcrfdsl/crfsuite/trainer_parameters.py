@@ -1,4 +1,4 @@
-"""The parameters of CRFsuite's training algorithms: names, kinds, defaults, and what they mean.
+"""The parameters of CRFsuite's training algorithms: names, kinds, defaults, and what they mean (`parameters.md`).
 
 Names, order and defaults are those of CRFsuite 0.12. Values are kept as numbers; texts are read, as python-crfsuite
 hands all values over as texts. Not here: what the algorithms do with them.
@@ -7,7 +7,9 @@ hands all values over as texts. Not here: what the algorithms do with them.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 from .quasi_newton import LINE_SEARCHES
@@ -16,11 +18,10 @@ Value: TypeAlias = float | int | bool | str
 
 
 class Parameter(NamedTuple):
-    """A parameter: its default, how a value becomes one of its kind (ValueError if it cannot), and its meaning."""
+    """A parameter: its default, and how a value becomes one of its kind (ValueError if it cannot)."""
 
     default: Value
     read: Callable[[Any], Value]
-    help: str
 
 
 def _number(value: Any) -> float:
@@ -77,81 +78,67 @@ def _kind_of_pa(value: Any) -> int:
 MOST = 2**31 - 1  # iterations: no limit
 
 _FEATURES: Mapping[str, Parameter] = {
-    "feature.minfreq": Parameter(0.0, _number, "The least frequency of features: rarer ones are left out."),
-    "feature.possible_states": Parameter(
-        False, _flag, "Whether each attribute makes a feature with every label, seen together or not."
-    ),
-    "feature.possible_transitions": Parameter(
-        False, _flag, "Whether there is a transition between every two labels, seen or not."
-    ),
+    "feature.minfreq": Parameter(0.0, _number),
+    "feature.possible_states": Parameter(False, _flag),
+    "feature.possible_transitions": Parameter(False, _flag),
 }
-_C2 = Parameter(1.0, _at_least_0, "The coefficient of the L2 penalty, the sum of squared weights.")
-_PERIOD = Parameter(10, _whole(0), "The number of iterations over which `delta` measures how much the objective falls.")
-_EPOCHS = Parameter(100, _whole(1), "The largest number of passes over the data.")
-_MEAN_LOSS = Parameter(0.0, _at_least_0, "Training ends when the mean loss of a sequence is below this.")
+_C2 = Parameter(1.0, _at_least_0)
+_PERIOD = Parameter(10, _whole(0))
+_EPOCHS = Parameter(100, _whole(1))
+_MEAN_LOSS = Parameter(0.0, _at_least_0)
 
 ALGORITHMS: Mapping[str, Mapping[str, Parameter]] = {
     "lbfgs": {
         **_FEATURES,
-        "c1": Parameter(0.0, _at_least_0, "The coefficient of the L1 penalty, the sum of absolute weights."),
+        "c1": Parameter(0.0, _at_least_0),
         "c2": _C2,
-        "max_iterations": Parameter(MOST, _whole(0), "The largest number of iterations; 0 is no limit."),
-        "num_memories": Parameter(6, _whole(1), "How many steps are remembered, to approximate the inverse Hessian."),
-        "epsilon": Parameter(
-            1e-5, _at_least_0, "Training ends when the norm of the gradient is below this times that of the weights."
-        ),
+        "max_iterations": Parameter(MOST, _whole(0)),
+        "num_memories": Parameter(6, _whole(1)),
+        "epsilon": Parameter(1e-5, _at_least_0),
         "period": _PERIOD,
-        "delta": Parameter(
-            1e-5,
-            _number,
-            "Training ends when the objective falls by less than this, relatively, over `period` iterations.",
-        ),
-        "linesearch": Parameter(
-            "MoreThuente",
-            _one_of(*LINE_SEARCHES),
-            "The line search: MoreThuente, Backtracking (by the Wolfe condition), StrongBacktracking (by the strong "
-            "one). With an L1 penalty it is always backtracking.",
-        ),
-        "max_linesearch": Parameter(20, _whole(1), "The largest number of trials of a line search."),
+        "delta": Parameter(1e-5, _number),
+        "linesearch": Parameter("MoreThuente", _one_of(*LINE_SEARCHES)),
+        "max_linesearch": Parameter(20, _whole(1)),
     },
     "l2sgd": {
         **_FEATURES,
         "c2": _C2,
-        "max_iterations": Parameter(1000, _whole(1), "The largest number of passes over the data."),
+        "max_iterations": Parameter(1000, _whole(1)),
         "period": _PERIOD,
-        "delta": Parameter(
-            1e-6, _number, "Training ends when the objective falls by less than this, relatively, over `period` passes."
-        ),
-        "calibration.eta": Parameter(0.1, _above_0, "The first learning rate that is tried."),
-        "calibration.rate": Parameter(2.0, _above_0, "The factor from one learning rate that is tried to the next."),
-        "calibration.samples": Parameter(
-            1000.0, _above_0, "The number of sequences on which learning rates are tried."
-        ),
-        "calibration.candidates": Parameter(10, _whole(1), "The number of learning rates that lower the objective."),
-        "calibration.max_trials": Parameter(20, _whole(1), "The largest number of learning rates that are tried."),
+        "delta": Parameter(1e-6, _number),
+        "calibration.eta": Parameter(0.1, _above_0),
+        "calibration.rate": Parameter(2.0, _above_0),
+        "calibration.samples": Parameter(1000.0, _above_0),
+        "calibration.candidates": Parameter(10, _whole(1)),
+        "calibration.max_trials": Parameter(20, _whole(1)),
     },
     "averaged-perceptron": {
         **_FEATURES,
         "max_iterations": _EPOCHS,
-        "epsilon": Parameter(0.0, _at_least_0, "Training ends when the share of wrong labels is below this."),
+        "epsilon": Parameter(0.0, _at_least_0),
     },
     "passive-aggressive": {
         **_FEATURES,
-        "type": Parameter(
-            1, _kind_of_pa, "How far an update goes: 0 as far as the margin asks, 1 (PA-I) and 2 (PA-II) with slack."
-        ),
-        "c": Parameter(1.0, _above_0, "The aggressiveness: how costly slack is."),
-        "error_sensitive": Parameter(True, _flag, "Whether the margin grows with the number of wrong labels."),
-        "averaging": Parameter(True, _flag, "Whether the model has the mean of the weights after each sequence."),
+        "type": Parameter(1, _kind_of_pa),
+        "c": Parameter(1.0, _above_0),
+        "error_sensitive": Parameter(True, _flag),
+        "averaging": Parameter(True, _flag),
         "max_iterations": _EPOCHS,
         "epsilon": _MEAN_LOSS,
     },
     "arow": {
         **_FEATURES,
-        "variance": Parameter(1.0, _above_0, "The variance of every weight at the start."),
-        "gamma": Parameter(1.0, _above_0, "The trade-off between the loss and the change of the weights."),
+        "variance": Parameter(1.0, _above_0),
+        "gamma": Parameter(1.0, _above_0),
         "max_iterations": _EPOCHS,
         "epsilon": _MEAN_LOSS,
     },
 }
 ALIASES = {"ap": "averaged-perceptron", "pa": "passive-aggressive"}
+
+
+def meaning(algorithm: str, name: str) -> str:
+    """What a parameter of an algorithm means."""
+    shared, *pages = Path(__file__).with_name("parameters.md").read_text(encoding="utf-8").split("\n## ")
+    own = next((page for page in pages if page.startswith(f"{algorithm}\n")), "")
+    return dict(re.findall(r"^\* ([^:]+): (.+)$", f"{shared}\n{own}", re.MULTILINE))[name]

@@ -17,7 +17,7 @@ from lark import Lark
 from dcrfdsl.foundation.errors.diagnostics import DcrfError, render_all
 from dcrfdsl.syntax import format_template, nodes, parse_partial, resource_path, statements
 from dcrfdsl.syntax.build import MAX_DIGITS
-from dcrfdsl.syntax.hints import HINTS, Hint
+from dcrfdsl.syntax.hints import HINTS
 from dcrfdsl.syntax.lexing import REGEX, STATE, STRING, LayoutFilter, grammar_text, parser
 from dcrfdsl.syntax.parser import MAX_CHARACTERS, MAX_ERRORS, MAX_NESTING, parse
 from dcrfdsl.syntax.statement_base import Statement
@@ -300,9 +300,71 @@ def test_messages(golden: Callable[[Path, str], None]) -> None:
     golden(LANGUAGE / "bad" / "syntax" / "expected.txt", "\n".join(parts))
 
 
-@pytest.mark.parametrize("hint", HINTS, ids=lambda hint: f"{hint.slug}: {hint.sample[:20]}")
-def test_each_hint_recognises_its_sample(hint: Hint) -> None:
-    assert slugs(hint.sample) == [hint.slug]
+# Of each mistake the smallest text that contains it: the function that recognises it, its slug, the text.
+SAMPLES = [
+    ("unmatched_bracket", "unmatched-bracket", "features f: lower(word]"),
+    ("uneven_block", "uneven-block", "features f:\n    word\n      pos"),
+    ("indented_statement", "indented-statement", "infer exact\n  decode joint"),
+    ("continued_line", "continued-line", "clique a[-1],\n    a"),
+    ("missing_colon_before_block", "missing-colon", "features f\n    word"),
+    ("unexpected_block", "unexpected-block", "label a\n    in {A, B}"),
+    ("unclosed_string", "unclosed-string", 'use "nouns.dcrf'),
+    ("quoted_regex", "quoted-regex", 'features f: word matches "[A-Z]+"'),
+    ("strange_character", "strange-character", "features f: word\u00a0& pos"),
+    ("unclosed_regex", "unclosed-regex", "features f: word has /[0-9]"),
+    ("bare_regex", "bare-regex", "features f: word has [0-9]"),
+    ("foreign_comment", "foreign-comment", "infer exact // fits"),
+    ("tested_argument", "test-as-argument", "features f: any(word[-2..-1] in days)"),
+    ("python_call", "python-call", "features f: word.lower()"),
+    ("python_slice", "python-slice", "features f: word[-3:]"),
+    ("range_dash", "window-dots", "features f: suffix(word, 1-3)"),
+    ("missing_braces", "missing-braces", "features f: word not in [a, b]"),
+    ("bare_exception", "missing-braces", "once y except NOTE"),
+    ("missing_limit", "missing-limit", "segment y: length"),
+    ("bracketed_list", "bracketed-list", "features f: [word, pos]"),
+    ("quoted_name", "quoted-name", 'features f: "word"'),
+    ("options_behind", "clause-order", "clique y: word with states = all"),
+    ("arrow", "foreign-operator", "forbid A -> B"),
+    ("comma_in_condition", "foreign-operator", "forbid y is A, y is B"),
+    ("several_labels", "two-statements", "label pos, chunk"),
+    ("file_as_lexicon", "unexpected-text", 'forbid word in "days.txt"'),
+    ("window_dots", "window-dots", "features f: word[-2:2]"),
+    ("offset_brackets", "offset-brackets", "clique chunk-1, chunk"),
+    ("offset_brackets", "offset-brackets", "clique chunk(-1), chunk"),
+    ("unclosed_bracket", "unclosed-bracket", "features f: lower(word, pos"),
+    ("and_in_features", "and-in-features", "features f: word and pos"),
+    ("ampersand_in_condition", "ampersand-in-condition", "forbid a is X & b is Y"),
+    ("scaled_offset", "foreign-operator", "clique y: offset(logits) * 0.5"),
+    ("foreign_operator", "foreign-operator", "forbid a == b"),
+    ("number_first", "unexpected-text", "features f: 3 < length(word)"),
+    ("chained_comparison", "unexpected-text", "features f: length(word) > 3 < 5"),
+    ("reserved_word", "reserved-word", "features f: word, not, pos"),
+    ("clause_order", "clause-twice", "clique a as x as y"),
+    ("clause_order", "clause-order", "clique a with states = all as x"),
+    ("late_clause", "clause-order", "clique a[i], a[j]:\n    bias\n    where w[i] = w[j]"),
+    ("two_statements", "two-statements", "infer exact decode joint"),
+    ("misspelt_word", "misspelt-word", "clique a wiht states = all"),
+    ("semicolon", "semicolon", "infer exact;"),
+    ("odd_name", "odd-name", "features my-group: word"),
+    ("odd_name", "unquoted-state", "label a with others = B-NP"),
+    ("unquoted_state", "unquoted-state", "label a in {A, :}"),
+    ("unquoted_text", "unquoted-text", "use nouns.dcrf"),
+    ("missing_parentheses", "missing-brackets", "data conll word, pos"),
+    ("missing_with", "missing-with", "features f min_count = 2: word"),
+    ("empty_list", "empty-list", "features f:"),
+    ("missing_comma", "missing-comma", "features f: word pos"),
+    ("missing_colon", "missing-colon", "features f word"),
+]
+
+
+@pytest.mark.parametrize(("hint", "slug", "sample"), SAMPLES)
+def test_each_hint_recognises_its_sample(hint: str, slug: str, sample: str) -> None:
+    assert slugs(sample) == [slug]
+    assert hint in {one.__name__ for one in HINTS}
+
+
+def test_each_hint_has_a_sample() -> None:
+    assert {one.__name__ for one in HINTS} == {name for name, _, _ in SAMPLES}
 
 
 def test_each_mistake_that_the_room_knows_has_a_bad_example() -> None:
