@@ -141,4 +141,5 @@ def meaning(algorithm: str, name: str) -> str:
     """What a parameter of an algorithm means."""
     shared, *pages = Path(__file__).with_name("parameters.md").read_text(encoding="utf-8").split("\n## ")
     own = next((page for page in pages if page.startswith(f"{algorithm}\n")), "")
-    return dict(re.findall(r"^\* ([^:]+): (.+)$", f"{shared}\n{own}", re.MULTILINE))[name]
+    meanings: dict[str, str] = dict(re.findall(r"^\* ([^:]+): (.+)$", f"{shared}\n{own}", re.MULTILINE))
+    return meanings[name]

@@ -72,7 +72,7 @@ from .nodes import (
     word_value as word_value,
 )
 from .parser import MAX_CHARACTERS as MAX_CHARACTERS, parse as parse, parse_partial as parse_partial
-from .resources import resource_path as resource_path
+from .resources import other_words as other_words, resource_path as resource_path
 from .rule_statements import Constraint as Constraint, Expectation as Expectation, Once as Once, Runs as Runs
 from .split import split_statements as split_statements
 from .statement_base import AS_NAME as AS_NAME, Part as Part, Statement as Statement
@@ -106,4 +106,4 @@ from .statements import (
     Use as Use,
     View as View,
 )
-from .vocabulary import CLAUSE_WORDS as CLAUSE_WORDS, SYNONYMS as SYNONYMS
+from .vocabulary import CLAUSE_WORDS as CLAUSE_WORDS

@@ -16,7 +16,8 @@ from ..foundation import Diagnostic, Label, Span
 from .comments import BEHIND, about, comment_span
 from .failure import ENDS_AN_ITEM, Failure
 from .lexing import CLOSERS, OPENERS, REGEX, UNEVEN
-from .vocabulary import CLAUSES, KEYWORDS, OPERATORS, RESERVED, WORDS, describe_character
+from .resources import other_words
+from .vocabulary import CLAUSES, KEYWORDS, RESERVED, describe_character
 
 CLOSING = {"LPAR": ")", "LSQB": "]", "LBRACE": "}"}
 SIGNED = re.compile(r"[+-] ?[0-9]+(?![\w.])")
@@ -209,11 +210,11 @@ def scaled_offset(at: Failure) -> Diagnostic | None:
 
 def foreign_operator(at: Failure) -> Diagnostic | None:
     """`a || b`, or `a == b`: the parser took the first half of `==` for an operator of this language"""
-    last, operator, span = at.token(1), at.unexpected, at.span
-    ours = OPERATORS.get(operator)
-    if last is not None and at.adjacent and f"{last}{operator}" in OPERATORS:
+    last, operator, span, known = at.token(1), at.unexpected, at.span, other_words("operators")
+    ours = known.get(operator)
+    if last is not None and at.adjacent and f"{last}{operator}" in known:
         operator, span = f"{last}{operator}", at.span_of(last).to(at.span)
-        ours = str(last) if operator == f"{last}{last}" else OPERATORS[operator]  # `=` of `==`, `&` of `&&`
+        ours = str(last) if operator == f"{last}{last}" else known[operator]  # `=` of `==`, `&` of `&&`
     elif ours is None or not at.expects(ours):
         return None
     return at.error(
@@ -239,7 +240,7 @@ def misspelt_word(at: Failure) -> Diagnostic | None:
         return None
     words = [word for word in at.expected if word.isalpha() and word.islower()]
     close = difflib.get_close_matches(at.unexpected.lower(), words, n=1, cutoff=0.75)
-    other = WORDS.get(at.unexpected.lower())
+    other = other_words("words").get(at.unexpected.lower())
     if close:
         return at.error("misspelt-word", f"unexpected `{at.unexpected}`", help=f"did you mean `{close[0]}`?")
     if other is not None and at.expects(other):

@@ -1,12 +1,14 @@
-"""Paths of the files that ship with the code (the grammar and the templates), and of cached files.
+"""Files that ship with the code (the grammar, the templates, words of other tools), and paths of cached files.
 
 A wheel holds them inside the package; a source checkout (and an editable install) has them at the top level of the
-repository. Not here: reading them.
+repository. Not here: what the words are for.
 """
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 
 from ..foundation import is_writable, keeping_places
@@ -20,6 +22,15 @@ def resource_path(*parts: str) -> Path:
         if path.exists():
             return path
     raise FileNotFoundError(f"`{'/'.join(parts)}` is missing from this installation: not in {candidates[0].parent}")
+
+
+@cache
+def other_words(kind: str) -> Mapping[str, str]:
+    """Words of papers and other tools, and what this language calls it: those below a heading of `other_words.md`."""
+    pages = Path(__file__).with_name("other_words.md").read_text(encoding="utf-8").split("\n## ")
+    lines = next(page for page in pages if page.startswith(f"{kind}\n")).splitlines()
+    listed = (line[3:].partition("`: ") for line in lines if line.startswith("* `"))
+    return {word: ours for ours, _, words in listed for word in words.split(", ")}
 
 
 def cache_path(stem: str) -> Path:

@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 
 from ..foundation import Diagnostic, Label, Span, dataclass, did_you_mean
 from .nodes import Apply, Here, Number, Range, Reference, Regex, Setting, Text, Value
+from .resources import other_words
 
 
 @dataclass(frozen=True)
@@ -86,15 +87,6 @@ def count_or_none(value: Value) -> int | Reference | Expected | None:
     return None if isinstance(value, Reference) and value.name == "none" else count(value)
 
 
-# The names of these options in other tools.
-_SYNONYMS: Mapping[str, str] = {
-    **dict.fromkeys(("cutoff", "minfreq", "min_freq", "minfrequency", "threshold", "min_df", "freq"), "min_count"),
-    **dict.fromkeys(("default", "other", "otherwise", "unknown"), "others"),
-    **dict.fromkeys(("fold", "casefold", "ignore_case", "insensitive", "lower", "lowercase"), "case"),
-    **dict.fromkeys(("na", "null", "unlabelled", "unlabeled"), "missing"),
-}
-
-
 def read_options(
     settings: Iterable[Setting],
     table: Mapping[str, OptionReader],
@@ -152,8 +144,8 @@ def _unknown(
 ) -> Diagnostic:
     if not table:
         return Diagnostic("unknown-setting", f"`{statement}` takes no option, found `{name}`", label)
-    guess = did_you_mean(name, table, _SYNONYMS)
-    meant = _SYNONYMS.get(name.lower(), name)
+    guess = did_you_mean(name, table, other_words("options"))
+    meant = other_words("options").get(name.lower(), name)
     owner = next((other for other, options in owners.items() if meant in options), None)
     known = ", ".join(f"`{option}`" for option in table)
     remedy = f"did you mean `{guess}`?" if guess else f"the options of `{statement}` are {known}"

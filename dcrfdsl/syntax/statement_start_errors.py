@@ -11,8 +11,9 @@ import re
 
 from ..foundation import Diagnostic, Label, Span
 from .foreign import look_for_foreign_line
+from .resources import other_words
 from .split import Chunk
-from .vocabulary import KEYWORDS, SYNONYMS
+from .vocabulary import KEYWORDS
 
 # Possessive, so that a line of a million tabs takes linear time.
 TAB = re.compile(r"^ *+(\t++)[ \t]*+[^\s#]", re.MULTILINE)
@@ -69,7 +70,7 @@ def _advice(word: str, line: str, above: Chunk | None) -> str:
     setting = SETTING.match(line)
     if setting is not None:
         return f"it is a setting of `train`: write `train likelihood: {setting[1]} = {setting[2]}`"
-    synonym = SYNONYMS.get(word.lower())
+    synonym = other_words("statements").get(word.lower())
     if synonym is not None:
         return f"this language calls it `{synonym}`"
     close = difflib.get_close_matches(word.lower(), KEYWORDS, n=1, cutoff=0.7)

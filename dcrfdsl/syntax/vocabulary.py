@@ -1,11 +1,11 @@
-"""The words of the language, those of other tools and papers for the same things, odd characters, and colours.
+"""The words of the language, odd characters, and colours.
 
-The tables of words are for `statement_start_errors` and `hints`. The table of colours has a rule for each kind of word,
-from which every highlighter is made: the Pygments lexer reads it (`highlighting`), and `grammar/editors/generate.py`
-writes the grammar of TextMate and VS Code and the syntax of Vim from it. Patterns are those that Python and Oniguruma
-read alike. Highlighters see words, not statements, so that unfinished text has colours, too; what no rule knows is an
-error. Not here: names of methods, metrics and feature functions; the parser, whose terminals are in
-`grammar/dcrf.lark`; a test holds the words of both equal.
+The table of colours has a rule for each kind of word, from which every highlighter is made: the Pygments lexer reads it
+(`highlighting`), and `grammar/editors/generate.py` writes the grammar of TextMate and VS Code and the syntax of Vim
+from it. Patterns are those that Python and Oniguruma read alike. Highlighters see words, not statements, so that
+unfinished text has colours, too; what no rule knows is an error. Not here: words of other tools (`other_words.md`);
+names of methods, metrics and feature functions; the parser, whose terminals are in `grammar/dcrf.lark`; a test holds
+the words of both equal.
 """
 
 from __future__ import annotations
@@ -17,46 +17,6 @@ from typing import NamedTuple
 from .nodes import RESERVED as RESERVED
 from .statement_base import NAME
 from .statements import KEYWORDS as KEYWORDS, SHAPES
-
-# The term of papers and other tools -> the term of this language.
-SYNONYMS = {
-    "factor": "clique", "factors": "clique", "edge": "clique", "edges": "clique", "template": "clique",
-    "potential": "clique", "unigram": "clique", "bigram": "clique", "transition": "clique", "transitions": "clique",
-    "emission": "clique", "pairwise": "clique", "unary": "clique", "chain": "clique", "skip": "clique",
-    "connect": "clique", "depends": "clique", "weights": "clique",
-    "hidden": "latent", "semimarkov": "segment",
-    "variable": "label", "var": "label", "state": "label", "states": "label", "node": "label", "output": "label",
-    "outputs": "label", "tag": "label", "tags": "label", "target": "label", "predict": "label", "random": "label",
-    "observed": "data", "input": "data", "inputs": "data", "columns": "data", "column": "data", "observe": "data",
-    "corpus": "data", "reader": "data", "read": "data",
-    "feature": "features", "feats": "features", "attributes": "features", "group": "features", "window": "features",
-    "dictionary": "lexicon", "gazetteer": "lexicon", "wordlist": "lexicon", "list": "lexicon",
-    "const": "let", "constant": "let", "define": "let", "set": "let", "param": "let", "parameter": "let",
-    "include": "use", "import": "use", "from": "use", "extends": "use",
-    "history": "memory", "previous": "memory", "map": "view", "coarse": "view",
-    "constraint": "require", "constrain": "require", "assert": "require", "must": "require",
-    "disallow": "forbid", "exclude": "forbid", "never": "forbid",
-    "inference": "infer", "marginals": "infer", "viterbi": "decode", "decoder": "decode", "predictor": "decode",
-    "learn": "train", "fit": "train", "training": "train", "optimize": "train", "criterion": "train", "loss": "train",
-    "metric": "evaluate", "metrics": "evaluate", "eval": "evaluate", "score": "evaluate", "report": "evaluate",
-    "component": "piece", "pid": "piece", "version": "dcrf", "edition": "dcrf", "language": "dcrf",
-}  # fmt: skip
-
-
-# Operators of other languages -> those of this one.
-OPERATORS = {
-    "==": "=", ":=": "=", "<>": "!=", "=>": ">=", "=<": "<=", "&&": "and", "||": "or", "|": "or", "!": "not",
-    "~": "matches", "^": "&",
-    "*": "&", "+": "&", "->": ":",
-}  # fmt: skip
-
-# Words in place of another word of this language.
-WORDS = {
-    "contains": "has", "search": "has", "match": "matches", "like": "matches", "equals": "=", "eq": "=", "are": "is",
-    "isnt": "is", "named": "as", "called": "as", "using": "with", "given": "where", "such": "where", "when": "where",
-    "for": "over", "on": "over", "of": "over", "from": "after", "init": "initially", "initial": "initially",
-    "start": "initially", "range": "tune", "if": "when", "provided": "when", "otherwise": "else", "to": "..",
-}  # fmt: skip
 
 # The clauses of a statement in their order, by the first words before its parts.
 CLAUSES = {keyword: tuple(part.before.split()[0] for part in parts if part.before) for keyword, parts in SHAPES.items()}

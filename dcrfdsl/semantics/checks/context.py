@@ -18,7 +18,6 @@ from typing import Any, Literal, Protocol, TypeAlias
 from ...foundation import Diagnostic, Ints, Span, SpellingGuesses, dataclass, did_you_mean, is_pipe, quoted_names
 from ...syntax import (
     KEYWORDS,
-    SYNONYMS as WORDS_FOR,
     CliqueSpec,
     Constraint,
     Expectation,
@@ -29,6 +28,7 @@ from ...syntax import (
     Statement,
     View,
     nodes as ex,
+    other_words,
 )
 from ..conditions import BOOLEAN
 from ..schema import ModelSpec, listed_states, nodes, value_if_nodes
@@ -42,13 +42,6 @@ COLUMN = "column"
 OBSERVED_KINDS = (COLUMN, "feature group")
 LABEL_KINDS = ("label", "latent variable", "memory", "view")
 MAX_BYTES = 64 * 2**20  # the part of a lexicon that training reads
-
-# Terms of other tools and corpora for things that templates usually name; used only if the right side is declared.
-SYNONYMS: Mapping[str, str] = {
-    "token": "word", "form": "word", "text": "word", "surface": "word", "word": "form", "tag": "pos", "postag": "pos",
-    "upos": "pos", "xpos": "pos", "pos": "upos", "np": "chunk", "iob": "chunk", "bio": "chunk", "entity": "ner",
-    "ne": "ner",
-}  # fmt: skip
 
 
 class Data(Protocol):
@@ -165,7 +158,7 @@ class Context:
     ) -> tuple[str | None, list[tuple[At, str]]]:
         """The name that `name` probably stands for, and the label that shows where it is declared."""
         known = [*self.names(*kinds), *more]
-        guess = self.guesses.near(name, known, SYNONYMS)
+        guess = self.guesses.near(name, known, other_words("columns"))
         entry = self.named(guess, *kinds) if guess else None
         if entry is None:
             return guess, []
@@ -307,7 +300,7 @@ def _keyword(statement: str) -> str:
     return (
         first_word
         if first_word in KEYWORDS
-        else WORDS_FOR.get(first_word) or did_you_mean(first_word, KEYWORDS) or first_word
+        else other_words("statements").get(first_word) or did_you_mean(first_word, KEYWORDS) or first_word
     )
 
 

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from ...syntax import KEYWORDS, SYNONYMS, resource_path, shown
+from ...syntax import KEYWORDS, other_words, resource_path, shown
 from ..checks import FORMATS, METRICS, Format, metric_usages
 from ..schema import FUNCTIONS, RANGES, SCHEMES, SEGMENT_FUNCTIONS, FunctionSignature
 from .method_entries import stage_settings
@@ -104,7 +104,7 @@ def statement_entries() -> Iterator[ReferenceEntry]:
     rules, written = _grammar_rules(), {entry.name: entry for entry in written_entries("statement")}
     for keyword in KEYWORDS:
         grammar = "\n".join(rules[rule] for rule in RULES.get(keyword, (keyword,)))
-        synonyms = tuple(word for word, meant in SYNONYMS.items() if meant == keyword)
+        synonyms = tuple(word for word, meant in other_words("statements").items() if meant == keyword)
         settings = stage_settings() if keyword == "train" else options_of(keyword)
         written_out = written_entries("setting of a stage")[0].example if keyword == "train" else ""
         yield replace(written[keyword], grammar=grammar, settings=settings, written_out=written_out, synonyms=synonyms)

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pydantic import ValidationError
 
 from ...foundation import Table, dataclass, did_you_mean
-from ...syntax import CallSpec, nodes as ex, value_text
+from ...syntax import CallSpec, nodes as ex, other_words, value_text
 from ..schema import ModelSpec, as_call
 from .infer_settings import INFERENCE
 from .loss_settings import COSTS
@@ -24,60 +24,19 @@ from .prior_settings import PRIORS
 from .training_settings import CRITERIA, TRAINED_BY, WITHOUT_PENALTY
 
 _ITERATIONS = ("max_iterations", "epochs", "rounds", "iterations")
-_PASSES = ("epochs", "max_iterations", "rounds")
-_TOLERANCE, _RATE = ("tolerance",), ("rate",)
-
-# A word without `_`, `-` and `.` -> the settings of this language that mean it, the likeliest first.
-_SAME: Mapping[str, tuple[str, ...]] = {
-    **dict.fromkeys(
-        ("maxiter", "maxiters", "maxiteration", "maxiterations", "iterations", "iteration", "iters", "iter", "niter",
-         "numiterations", "nestimators"), _ITERATIONS,
-    ),
-    **dict.fromkeys(("epochs", "epoch", "nepochs", "numepochs", "maxepochs", "passes"), _PASSES),
-    **dict.fromkeys(("tol", "tolerance", "eps", "epsilon", "delta", "stopeps", "ftol", "gtol"), _TOLERANCE),
-    **dict.fromkeys(
-        ("rate", "lr", "learningrate", "learnrate", "eta", "eta0", "stepsize", "rate0", "calibrationeta"), _RATE
-    ),
-    **dict.fromkeys(("memory", "nummemories", "history", "historysize"), ("memory",)),
-    **dict.fromkeys(("earlystopping", "niternochange", "patience"), ("patience",)),
-    **dict.fromkeys(("seed", "randomstate", "randomseed"), ("seed",)),
-    **dict.fromkeys(("nrestarts", "ninit"), ("restarts",)),
-    **dict.fromkeys(("loss", "costs", "margin"), ("cost",)),
-}  # fmt: skip
 
 # The weights of ‖λ‖₁ and ‖λ‖² that a number stands for.
 _PENALTIES: Mapping[str, Callable[[float], tuple[float, float]]] = {
-    **dict.fromkeys(("c1", "l1", "rho1", "lasso"), lambda c: (c, 0.0)),
-    **dict.fromkeys(("c2", "l2", "ridge"), lambda c: (0.0, c)),
-    **dict.fromkeys(
-        ("rho2", "alpha", "lambda", "lambda1", "lam", "reg", "regularization", "regularisation", "penalty", "decay",
-         "weightdecay"), lambda c: (0.0, c / 2),
-    ),
-    **dict.fromkeys(("sigma", "std"), lambda sigma: (0.0, 0.5 / sigma**2)),
-    **dict.fromkeys(
-        ("sigma2", "variance", "priorvariance", "gaussianvariance", "gaussianpriorvariance", "c", "cost"),
-        lambda v: (0.0, 0.5 / v),
-    ),
+    "c1": lambda c: (c, 0.0),
+    "c2": lambda c: (0.0, c),
+    "c2 / 2": lambda c: (0.0, c / 2),
+    "sigma": lambda sigma: (0.0, 0.5 / sigma**2),
+    "variance": lambda v: (0.0, 0.5 / v),
     "scale": lambda b: (1 / b, 0.0),
-}  # fmt: skip
-_PENALTY_WORDS: Mapping[str, str] = {
-    "l2": "gaussian(variance = 10)", "ridge": "gaussian(variance = 10)", "gaussian": "gaussian(variance = 10)",
-    "l1": "laplace(scale = 1)", "lasso": "laplace(scale = 1)", "laplace": "laplace(scale = 1)",
-    "elasticnet": "elastic_net(l1 = 0.1, l2 = 0.05)", "none": "none", "no": "none", "off": "none",
-}  # fmt: skip
-_USUAL_PRIOR = _PENALTY_WORDS["gaussian"]
+}
+_USUAL_PRIOR = "gaussian(variance = 10)"
 
-_TRAINERS = ("algorithm", "algo", "solver", "method", "trainer", "optimiser", "optim", "minimizer")
-_CUTS = ("minfreq", "featureminfreq", "minfrequency", "mincount", "cutoff", "freq", "f", "mindf", "threshold")
-_TRANSITIONS = ("allpossibletransitions", "allpossiblestates", "featurepossibletransitions", "featurepossiblestates")
-_COMMAND = {
-    **dict.fromkeys(("njobs", "nthreads", "threads", "numthreads", "nthread"), "`dcrfdsl train … --threads N`"),
-    **dict.fromkeys(("verbose", "verbosity", "quiet", "progress"), "progress is shown unless `--quiet` is given"),
-}  # fmt: skip
-_NOTHING = (
-    "period", "linesearch", "maxlinesearch", "stopwin", "batchsize", "batch", "momentum", "warmstart", "shuffle",
-    "stochastic", "sparse", "compact", "histsz", "etaceil", "calibrationrate", "calibrationsamples", "device",
-)  # fmt: skip
+_COMMAND = {"threads": "`dcrfdsl train … --threads N`", "quiet": "progress is shown unless `--quiet` is given"}
 
 
 @dataclass(frozen=True)
@@ -115,7 +74,7 @@ def advice(strange: Mapping[str, ex.Value], holder: SettingHolder) -> _Taken:
 def _spelt(strange: Mapping[str, ex.Value], holder: SettingHolder) -> _Taken:
     """Settings that the holder has under another spelling."""
     for name in list(strange):
-        ours = next((same for same in _SAME.get(_folded(name), ()) if same in holder.known), None)
+        ours = next((same for same in _same(name) if same in holder.known), None)
         if ours is not None:
             yield (name,), f"did you mean `{ours}`?"
 
@@ -125,7 +84,8 @@ def _penalty(strange: Mapping[str, ex.Value], holder: SettingHolder) -> _Taken:
     names = [
         name
         for name, call in calls.items()
-        if (_folded(name) in _PENALTIES or _folded(name) == "regularizer") and (call is None or call.name not in COSTS)
+        if (_folded(name) in other_words("penalties") or _folded(name) == "regularizer")
+        and (call is None or call.name not in COSTS)
     ]
     takes_prior = holder.written is None or holder.method not in WITHOUT_PENALTY
     if (
@@ -149,10 +109,10 @@ def _prior(penalties: Iterable[tuple[str, ex.Value]]) -> str:
     for name, value in penalties:
         if isinstance(value, ex.Reference | ex.Text):
             word = value.name if isinstance(value, ex.Reference) else value.value
-            return _PENALTY_WORDS.get(_folded(word), _USUAL_PRIOR)
+            return other_words("priors").get(_folded(word), _USUAL_PRIOR)
         number = value.value if isinstance(value, ex.Number) else -1
         try:
-            more = _PENALTIES[name](number) if number >= 0 else (-1.0, -1.0)
+            more = _PENALTIES[other_words("penalties")[name]](number) if number >= 0 else (-1.0, -1.0)
         except (KeyError, ZeroDivisionError, OverflowError):
             return _USUAL_PRIOR
         if min(more) < 0:
@@ -173,7 +133,7 @@ def prior_remedy(value: ex.Value, spec: ModelSpec) -> str:
 def entry_remedy(table: Table[type[MethodSettings]], call: CallSpec, guess: str | None, spec: ModelSpec) -> str | None:
     """What to write for a name that is no method of `table`; None if all that is known is the name it resembles."""
     arguments = [(argument.name, spec.settled(argument.value)) for argument in call.arguments]
-    if table is PRIORS and len(arguments) == 1 and _folded(call.name) in _PENALTIES:
+    if table is PRIORS and len(arguments) == 1 and _folded(call.name) in other_words("penalties"):
         return f"write `{_prior([(_folded(call.name), arguments[0][1])])}`"
     if table is CRITERIA and call.name in OPTIMIZERS and guess is None:
         written = ", ".join(f"{name} = {value_text(value)}" for name, value in arguments if name)
@@ -189,14 +149,16 @@ def _optimizer(strange: Mapping[str, ex.Value], holder: SettingHolder) -> _Taken
         return
     written_optimizer = holder.written.get("optimizer")
     call = as_call(holder.spec.settled(written_optimizer)) if written_optimizer is not None else None
-    wanted = {name: _SAME[_folded(name)] for name in strange if _folded(name) in _SAME}
-    trainer = next((name for name in strange if _folded(name) in _TRAINERS), None)
+    wanted = {name: _same(name) for name in strange if _same(name)}
+    trainer = next(
+        (name for name in strange if other_words("settings elsewhere").get(_folded(name)) == "optimizer"), None
+    )
     if trainer is not None and call is None:
         named = as_call(holder.spec.settled(strange[trainer])) or CallSpec(name=_word(strange[trainer]))
         near = named.name if named.name in OPTIMIZERS else OPTIMIZERS.suggest(named.name)
         call = CallSpec(name=near or "auto")
     if call is None:
-        passes = any(same in (_PASSES, _RATE) for same in wanted.values())
+        passes = any(same[0] in ("epochs", "rate") for same in wanted.values())
         corner = "prior" in holder.written or any(_folded(name) in ("c1", "l1", "rho1", "lasso") for name in strange)
         stepwise = passes and not corner and "sgd" in TRAINED_BY.get(holder.method, ())
         call = CallSpec(name="sgd" if stepwise else AutoOptimizer.method)
@@ -237,15 +199,14 @@ def _inference(strange: Mapping[str, ex.Value], holder: SettingHolder) -> _Taken
 
 def _other(name: str, value: ex.Value, holder: SettingHolder) -> str:
     """The remedy for a setting that belongs elsewhere or nowhere; else a similar name, its owner, or all settings."""
-    folded = _folded(name)
-    in_stage = holder.written is not None
-    if in_stage and folded in _CUTS:
+    in_stage, place = holder.written is not None, other_words("settings elsewhere").get(_folded(name))
+    if in_stage and place == "min_count":
         return _cut(value, holder.spec)
-    if in_stage and folded in _TRANSITIONS:
+    if in_stage and place == "states = all":
         return "write `with states = all` in the clique, as in `clique y[-1], y with states = all`"
-    if in_stage and folded in _COMMAND:
-        return f"that is no part of a model; leave it out: {_COMMAND[folded]}"
-    if folded in _NOTHING:
+    if in_stage and place in _COMMAND:
+        return f"that is no part of a model; leave it out: {_COMMAND[place]}"
+    if place == "nothing":
         return "nothing here corresponds to it; leave it out"
     owners = [other for other, settings in holder.table.items() if name in settings.model_fields]
     guess = did_you_mean(name, holder.known)
@@ -307,3 +268,8 @@ def _word(value: ex.Value) -> str:
 
 def _folded(name: str) -> str:
     return re.sub(r"[-_.]", "", name).lower()
+
+
+def _same(name: str) -> list[str]:
+    """The settings that a name of another tool may mean, the likeliest first."""
+    return other_words("settings").get(_folded(name), "").split()
