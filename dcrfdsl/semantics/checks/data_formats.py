@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import field
 
 from ...foundation import Table, dataclass
+from ...syntax import other_words
 from ..schema import MISSING
 
 JOINED = "joined"
@@ -99,8 +100,5 @@ FORMATS: Table[Format] = Table(
         "grmm": Format(last=("bag", "weighted_bag")),
         "crfsuite": Format(last=("weighted_bag",), before=1),
     },
-    {
-        "conll-u": "conllu", "ud": "conllu", "json": "jsonl", "iob": "conll", "crfpp": "conll", "conll2000": "conll",
-        "conll2003": "conll", "excel": "csv",
-    },
+    other_words("data format"),
 )  # fmt: skip

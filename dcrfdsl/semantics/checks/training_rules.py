@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from ...foundation import DcrfError, Diagnostic, Table, number_text
-from ...syntax import NUMERIC, CallSpec, Column, Here, Label, Number, Reference, shown
+from ...syntax import NUMERIC, CallSpec, Column, Here, Label, Number, Reference, other_words, shown
 from ..schema import SCHEMES, as_call, has_segments, unmarked_state
 from ..settings import INFERENCE, stage_chain
 from .checked_stages import running_stages, running_statements, stage_views
@@ -48,18 +48,7 @@ METRICS: Table[MetricWords] = Table(
         "hamming_risk": MetricWords(()),
         "rank_risk": MetricWords(()),
     },
-    {
-        "f1": "segments",
-        "fscore": "segments",
-        "conlleval": "segments",
-        "chunks": "segments",
-        "acc": "accuracy",
-        "ll": "log_likelihood",
-        "likelihood": "log_likelihood",
-        "classification_report": "by_state",
-        "macro_f1": "by_state",
-        "confusion_matrix": "confusion",
-    },
+    other_words("metric"),
 )
 _OF_LOG_Z = ("likelihood", "marginal", "induce")  # criteria of sums that need not be exact
 _WITH_SCORES = ("log_likelihood", "rank_risk")

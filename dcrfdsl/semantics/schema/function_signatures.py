@@ -13,7 +13,7 @@ from math import inf
 from typing import Literal, TypeGuard
 
 from ...foundation import Table, dataclass
-from ...syntax import Apply, Argument, Here, Number, Range, Reference, Regex, Value, Window
+from ...syntax import Apply, Argument, Here, Number, Range, Reference, Regex, Value, Window, other_words
 
 LONGEST = 1000  # a larger length is a slip of the pen, and a range up to it would fill the memory
 
@@ -98,16 +98,7 @@ FUNCTIONS: Table[FunctionSignature] = Table(
             FunctionSignature("index", (), "value"),
         )
     },
-    {
-        "lowercase": "lower", "lowercased": "lower", "tolower": "lower", "casefold": "lower", "pre": "prefix",
-        "start": "prefix", "suf": "suffix", "ending": "suffix", "wordshape": "shape", "len": "length",
-        "ngrams": "chars", "ngram": "chars", "position": "index", "bos": "first", "eos": "last", "gazetteer": "span",
-        "bucket": "bin", "quantile": "bin", "discretize": "bin", "cut": "bin", "digitize": "bin",
-        "zscore": "standardize", "normalize": "standardize", "avg": "mean", "average": "mean", "rolling_mean": "mean",
-        "std": "spread", "maximum": "max", "minimum": "min", "trend": "slope", "delta": "change",
-        "group": "extract", "findall": "extract", "regexp": "extract", "substr": "extract",
-        "split": "part", "nth": "part",
-    },
+    other_words("feature function"),
 )  # fmt: skip
 
 

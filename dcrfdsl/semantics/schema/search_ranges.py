@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ...foundation import Table, dataclass
-from ...syntax import Apply, CallSpec, Here, Number, Reference, Value
+from ...syntax import Apply, CallSpec, Here, Number, Reference, Value, other_words
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ RANGES: Table[Kind] = Table(
         ),
         "among": Kind("A choice of values.", "two values or more, each once", "among(1, 2, 5)", _candidates),
     },
-    {"uniform": "linear", "loguniform": "log", "choice": "among", "list": "among", "values": "among"},
+    other_words("search range"),
 )  # fmt: skip
 
 

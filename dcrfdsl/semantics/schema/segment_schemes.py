@@ -15,7 +15,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from ...foundation import Integers, Ints, Mask, Offsets, Table, dataclass, np
-from ...syntax import Domain, Enumerated, Scheme
+from ...syntax import Domain, Enumerated, Scheme, other_words
 
 OUTSIDE = "O"
 
@@ -46,15 +46,7 @@ SCHEMES: Table[SegmentScheme] = Table(
         "bilou": SegmentScheme("BILU", frozenset("IL"), frozenset("BI"), frozenset("BI")),
         "bmes": SegmentScheme("BMES", frozenset("ME"), frozenset("BM"), frozenset("BM"), bare=True),
     },
-    {
-        "iob": "bio",
-        "iob2": "bio",
-        "iobes": "bioes",
-        "bieso": "bioes",
-        "bilu": "bilou",
-        "bmeso": "bmes",
-        "bmewo": "bmes",
-    },
+    other_words("segment scheme"),
 )
 
 

@@ -9,8 +9,8 @@ import re
 
 from pydantic import ValidationError
 
-from ...foundation import DcrfError, Diagnostic, Table, spelling_remedy
-from .method_settings import LEAST, LONGEST, MethodSettings, setting
+from ...foundation import DcrfError, Diagnostic, spelling_remedy
+from .method_settings import LEAST, LONGEST, MethodSettings, methods_of, setting
 
 
 class JointDecoding(MethodSettings):
@@ -57,17 +57,9 @@ class FscoreDecoding(MethodSettings):
     overall: float | None = setting(None, ge=0, le=1)
 
 
-DECODINGS: Table[type[MethodSettings]] = Table(
-    "decoding rule",
-    {
-        rule.method: rule
-        for rule in (JointDecoding, MarginalDecoding, LocalDecoding, CertifiedDecoding, OptimalDecoding, FscoreDecoding)
-    },
-    {
-        "viterbi": "joint", "map": "joint", "posterior": "marginal", "mplp": "certified", "trws": "certified",
-        "trw_s": "certified", "dual": "certified", "exact": "optimal", "branch_and_bound": "optimal",
-        "f1": "fscore", "segments": "fscore", "mbr": "fscore",
-    },
+DECODINGS = methods_of(
+    "decoding rule", JointDecoding, MarginalDecoding, LocalDecoding, CertifiedDecoding, OptimalDecoding,
+    FscoreDecoding,
 )  # fmt: skip
 
 _RULE = re.compile(r"\s*(\w+)\s*(?:\(([^()]*)\))?\s*")

@@ -7,8 +7,7 @@ are absolute, of messages that are normalised to sum 1. Not here: what a method 
 
 from typing import Literal
 
-from ...foundation import Table
-from .method_settings import MethodSettings, setting
+from .method_settings import MethodSettings, methods_of, setting
 
 
 class ExactSettings(MethodSettings):
@@ -47,7 +46,6 @@ class AutoSettings(_TreePassing):
 
 class MeanFieldSettings(_MessagePassing):
     method = "mean_field"
-    tolerance: float = setting(1e-3, unit="absolute", gt=0, lt=1)
 
 
 class TrwSettings(_MessagePassing):
@@ -92,19 +90,7 @@ class PrunedSettings(MethodSettings):
     states: float | None = setting(None, unit="labels", gt=0)
 
 
-INFERENCE: Table[type[MethodSettings]] = Table(
-    "inference method",
-    {
-        s.method: s
-        for s in (
-            ExactSettings, TrpSettings, BpSettings, AutoSettings, MeanFieldSettings, TrwSettings, GbpSettings,
-            EpSettings,
-            GibbsSettings, PrunedSettings,
-        )
-    },
-    {
-        "kikuchi": "gbp", "expectation_propagation": "ep", "power_ep": "ep", "cvm": "gbp", "loopy": "bp",
-        "belief_propagation": "bp", "lbp": "bp", "viterbi": "exact", "junction_tree": "exact",
-        "forward_backward": "exact", "beam": "pruned", "coarse_to_fine": "pruned",
-    },
+INFERENCE = methods_of(
+    "inference method", ExactSettings, TrpSettings, BpSettings, AutoSettings, MeanFieldSettings, TrwSettings,
+    GbpSettings, EpSettings, GibbsSettings, PrunedSettings,
 )  # fmt: skip

@@ -13,7 +13,7 @@ from pydantic import field_validator
 from pydantic_core import PydanticCustomError
 
 from ...foundation import Table
-from .method_settings import LARGEST, LEAST, LONGEST, CriterionSettings, MethodSettings, setting
+from .method_settings import LARGEST, LEAST, LONGEST, CriterionSettings, MethodSettings, methods_of, setting
 
 
 class SmoothingSettings(MethodSettings):
@@ -64,14 +64,8 @@ class RecallLoss(MeasureLoss):
     method = "recall"
 
 
-SMOOTHINGS: Table[type[SmoothingSettings]] = Table(
-    "smoothing function", {s.method: s for s in (SigmoidSmoothing, LogisticSmoothing)}
-)
-LOSSES: Table[type[MethodSettings]] = Table(
-    "loss",
-    {s.method: s for s in (SequenceLoss, LabelLoss, BalancedLoss, FscoreLoss, PrecisionLoss, RecallLoss)},
-    {"f1": "fscore", "segments": "fscore", "sentence_accuracy": "sequence", "accuracy": "label"},
-)
+SMOOTHINGS = methods_of("smoothing function", SigmoidSmoothing, LogisticSmoothing)
+LOSSES = methods_of("loss", SequenceLoss, LabelLoss, BalancedLoss, FscoreLoss, PrecisionLoss, RecallLoss)
 
 
 class MceSettings(CriterionSettings):
@@ -206,11 +200,7 @@ def state_costs(settings: CostLoss, states: Sequence[str]) -> list[list[float]]:
     return table
 
 
-KERNELS: Table[type[MethodSettings]] = Table(
-    "observation kernel",
-    {s.method: s for s in (LinearKernel, PolyKernel, RbfKernel)},
-    {"polynomial": "poly", "gaussian": "rbf", "gauss": "rbf"},
-)
+KERNELS = methods_of("observation kernel", LinearKernel, PolyKernel, RbfKernel)
 MARGIN_LOSSES: Table[type[MethodSettings]] = Table(
     _COST,
     {ZeroOneLoss.method: ZeroOneLoss, **COSTS},

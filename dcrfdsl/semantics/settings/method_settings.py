@@ -8,11 +8,12 @@ texts for each of 80 subclasses, which takes 20 ms of every command.
 """
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from ...foundation import Table
+from ...syntax import other_words
 
 # Beyond these limits sums overflow or nothing moves; no problem of any scale needs them.
 LEAST, LARGEST = 1e-12, 1e12  # rates, and the scales of penalties
@@ -54,6 +55,19 @@ class MethodSettings(Frozen):
     idle_beside: ClassVar[Mapping[str, tuple[str, Any]]] = {}  # fields without effect where another one has a value
     gives_log_z: ClassVar[bool] = True
 
+    @property
+    def passes(self) -> tuple[int, int] | None:
+        """How many iterations there will be, at least and at most, where these settings say so."""
+        return None
+
+
+AnyMethod = TypeVar("AnyMethod", bound=MethodSettings)
+
+
+def methods_of(kind: str, *classes: type[AnyMethod]) -> Table[type[AnyMethod]]:
+    """The table of these methods, with the words of other tools for them."""
+    return Table(kind, {one.method: one for one in classes}, other_words(kind))
+
 
 class CriterionSettings(MethodSettings):
     """Base of criteria.
@@ -81,11 +95,6 @@ class CriterionSettings(MethodSettings):
         """
         return 1.0
 
-    @property
-    def passes(self) -> tuple[int, int] | None:
-        """How many iterations there will be, at least and at most, where these settings say so."""
-        return None
-
 
 class OptimizerSettings(MethodSettings):
     """Base of optimizers. needs: what a criterion must offer; None if any criterion will do.   treats: the shapes of
@@ -94,8 +103,3 @@ class OptimizerSettings(MethodSettings):
 
     needs: ClassVar[Access | None] = "gradient"
     treats: ClassVar[tuple[Shape, ...]] = ("none", "quadratic", "smooth")
-
-    @property
-    def passes(self) -> tuple[int, int] | None:
-        """How many iterations there will be, at least and at most, where these settings say so."""
-        return None

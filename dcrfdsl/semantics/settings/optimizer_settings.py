@@ -6,8 +6,7 @@ relative: the norm of the gradient over that at the start, or the relative chang
 
 from typing import Literal
 
-from ...foundation import Table
-from .method_settings import LARGEST, LEAST, LONGEST, OptimizerSettings, Shape, setting
+from .method_settings import LARGEST, LEAST, LONGEST, OptimizerSettings, Shape, methods_of, setting
 
 SINGLE: tuple[Shape, ...] = ("none", "quadratic", "smooth", "corner")
 EVERY_SHAPE: tuple[Shape, ...] = (*SINGLE, "groups")
@@ -113,15 +112,7 @@ class AutoOptimizer(LbfgsSettings):
     seed: int = setting(0, ge=0)
 
 
-OPTIMIZERS: Table[type[OptimizerSettings]] = Table(
-    "optimizer",
-    {
-        s.method: s
-        for s in (
-            AutoOptimizer, LbfgsSettings, OwlqnSettings, ProximalSettings, CgSettings, SgdSettings, GpdSettings,
-            QuickpropSettings, IisSettings, WorkingSetSettings, BcfwSettings,
-        )
-    },
-    {"l-bfgs": "lbfgs", "bfgs": "lbfgs", "gis": "iis", "owl-qn": "owlqn", "fahlman": "quickprop", "sag": "sgd",
-     "frank_wolfe": "bcfw", "fista": "proximal", "ista": "proximal", "proximal_gradient": "proximal"},
+OPTIMIZERS = methods_of(
+    "optimizer", AutoOptimizer, LbfgsSettings, OwlqnSettings, ProximalSettings, CgSettings, SgdSettings,
+    GpdSettings, QuickpropSettings, IisSettings, WorkingSetSettings, BcfwSettings,
 )  # fmt: skip

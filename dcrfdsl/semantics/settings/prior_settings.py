@@ -8,8 +8,7 @@ import math
 from collections.abc import Mapping
 from typing import ClassVar, Literal, Self
 
-from ...foundation import Table
-from .method_settings import LARGEST, LEAST, MethodSettings, Shape, setting
+from .method_settings import LARGEST, LEAST, MethodSettings, Shape, methods_of, setting
 
 
 class Prior(MethodSettings):
@@ -92,15 +91,4 @@ class GroupLassoPrior(Prior):
     groups: Literal["templates", "features"] = "templates"
 
 
-PRIORS: Table[type[Prior]] = Table(
-    "prior",
-    {s.method: s for s in (NoPrior, GaussianPrior, LaplacePrior, LphiPrior, ElasticNetPrior, GroupLassoPrior)},
-    {
-        "l2": "gaussian",
-        "l1": "laplace",
-        "ridge": "gaussian",
-        "lasso": "laplace",
-        "group_l1": "group_lasso",
-        "l21": "group_lasso",
-    },
-)
+PRIORS = methods_of("prior", NoPrior, GaussianPrior, LaplacePrior, LphiPrior, ElasticNetPrior, GroupLassoPrior)

@@ -14,7 +14,6 @@ from typing import Annotated, Any, Generic, Literal, TypeVar
 
 from pydantic import Field, model_validator
 
-from ...foundation import Table
 from ...syntax import CallSpec, nodes as ex
 from ..schema import ModelSpec
 from .loss_settings import COSTS, HmsvmSettings, MceSettings
@@ -28,6 +27,7 @@ from .method_settings import (
     MethodSettings,
     OptimizerSettings,
     Shape,
+    methods_of,
     setting,
 )
 from .optimizer_settings import OPTIMIZERS, AutoOptimizer
@@ -60,9 +60,7 @@ class LikelyCases(_Cases):
     after: int = setting(20, unit="iterations", ge=1)
 
 
-CASES: Table[type[MethodSettings]] = Table(
-    "set of cases for `nota`", {s.method: s for s in (AllCases, SampledCases, LikelyCases)}
-)
+CASES = methods_of("set of cases for `nota`", AllCases, SampledCases, LikelyCases)
 
 
 # criteria -------------------------------------------------------------------------------------------------------------
@@ -201,17 +199,10 @@ class AdaboostSettings(CriterionSettings):
         return self.rounds, self.rounds
 
 
-CRITERIA: Table[type[CriterionSettings]] = Table(
-    "training criterion",
-    {
-        s.method: s
-        for s in (
-            LikelihoodSettings, PiecewiseSettings, MemmSettings, PseudolikelihoodSettings, PwplSettings,
-            BidirectionalSettings, RescaleSettings, PerceptronSettings, MceSettings, InduceSettings, MarginalSettings,
-            ExponentialSettings, AdaboostSettings, HmsvmSettings, HmmSettings,
-        )
-    },
-    {"crf": "likelihood", "ml": "likelihood", "map": "likelihood", "svm": "hmsvm", "boosting": "adaboost"},
+CRITERIA = methods_of(
+    "training criterion", LikelihoodSettings, PiecewiseSettings, MemmSettings, PseudolikelihoodSettings,
+    PwplSettings, BidirectionalSettings, RescaleSettings, PerceptronSettings, MceSettings, InduceSettings,
+    MarginalSettings, ExponentialSettings, AdaboostSettings, HmsvmSettings, HmmSettings,
 )  # fmt: skip
 
 
@@ -242,11 +233,7 @@ class StateImportance(MethodSettings):
     others: float = setting(1.0, unit="times", ge=0, le=MOST)
 
 
-IMPORTANCE: Table[type[MethodSettings]] = Table(
-    "kind of importance",
-    {s.method: s for s in (SentenceImportance, TokenImportance, StateImportance)},
-    {"sentence": "sentences", "token": "tokens", "state": "states", "labels": "states", "classes": "states"},
-)
+IMPORTANCE = methods_of("kind of importance", SentenceImportance, TokenImportance, StateImportance)
 
 
 def column_alone(spec: ModelSpec, written: ex.Value) -> SentenceImportance | None:
