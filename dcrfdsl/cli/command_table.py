@@ -57,16 +57,19 @@ class CommandHelp(NamedTuple):
     """What `commands.md` says of a command.
 
     examples: command lines that `--help` shows; more: the further ones.   meanings: of arguments and options by name.
+    sections: those of the help, by the names of the options in them.
     """
 
     paragraphs: tuple[str, ...] = ()
     examples: tuple[str, ...] = ()
     more: tuple[str, ...] = ()
     meanings: Mapping[str, str] = {}
+    sections: Mapping[str, str] = {}
 
 
 _BLOCK = re.compile(r"^```\n((?:.+\n)+)```$", re.MULTILINE)
 _ITEM = re.compile(r"^\* ([^:]+): (.+)\n", re.MULTILINE)
+_SECTION = re.compile(r"^### (.+)\n\n((?:\* .+\n)+)", re.MULTILINE)
 
 
 @cache
@@ -78,7 +81,10 @@ def command_help() -> Mapping[str, CommandHelp]:
     for page in pages:
         name, _, body = page.partition("\n")
         examples, more, *_ = (*(tuple(lines.splitlines()) for lines in _BLOCK.findall(body)), (), ())
-        paragraphs = (block.strip("\n") for block in _ITEM.sub("", _BLOCK.sub("", body)).split("\n\n"))
+        paragraphs = (
+            block.strip("\n") for block in _ITEM.sub("", _SECTION.sub("", _BLOCK.sub("", body))).split("\n\n")
+        )
         meanings = shared | dict(_ITEM.findall(body))
-        found[name] = CommandHelp(tuple(filter(None, paragraphs)), examples, more, meanings)
+        sections = {item[1]: one[1] for one in _SECTION.finditer(body) for item in _ITEM.finditer(one[2])}
+        found[name] = CommandHelp(tuple(filter(None, paragraphs)), examples, more, meanings, sections)
     return found

@@ -235,7 +235,7 @@ class _Parser(click.Command):
         if arguments:
             with formatter.section("Arguments"):
                 formatter.write_dl(arguments)
-        named = {name: caption for caption, names in SECTIONS.get(self.name or "", {}).items() for name in names}
+        named = command_help().get(self.name or "", CommandHelp()).sections
         sections: dict[str, list[tuple[str, str]]] = {"Options": [], **{caption: [] for caption in named.values()}}
         sections["Options of many commands"] = []
         for each in self.get_params(ctx):
@@ -251,21 +251,8 @@ class _Parser(click.Command):
         """Nothing: click 8.5 would list the arguments again."""
 
 
-# The sections of the help of commands with many options; what several commands share stands last.
+# What several commands share stands last in the help.
 SHARED = {"--set", "--stage", "--features", "--threads", "--json", "--quiet", "--help"}
-SECTIONS = {
-    "train": {
-        "Start, break off, go on": ("--from", "--resume", "--checkpoint"),
-        "Search of constants": ("--tune", "--best", "--at-least", "--search", "--trials", "--seed", "--jobs"),
-        "Large data": ("--memory", "--cache", "--workers", "--cluster"),
-        "Records": ("--curve", "--log"),
-    },
-    "tag": {
-        "Probabilities and other labellings": ("--marginals", "--clique-marginals", "--confidence", "--nbest"),
-        "What needs no review": ("--sets", "--accept"),
-        "Speed": ("--flush", "--jobs"),
-    },
-}
 MOST_JOBS = 1_000  # processes of one command: more are a slip of the keyboard
 MOST_DRAWS = 1_000_000  # of a bootstrap, whose sums are kept: hundreds of megabytes
 

@@ -39,18 +39,6 @@ TYPES = {int: "whole number", float: "number", bool: "yes or no", str: "name"}
 OF_SINGLE_SENTENCES = (  # `checks.criterion_rules.single_sentences`
     "Of `mce`, not with a finite `psi` that compares whole sentences, and not with `measure = difference`."
 )
-DECODED_BY = {
-    "memm": "`local`",
-    "bidirectional": "`local`",
-    "piecewise": "`local` where its named pieces make up a directed model, else by `joint`",
-}
-DEFAULT_PRIORS = {
-    "mce": "`gaussian(variance = 1000)`, as an error counts 1 at most, and where `loss` is a ratio of counts "
-    "`gaussian(variance = 1e5)`; any other prior without a written strength is as many times weaker than in "
-    "`likelihood`, 100 or 10,000",
-    "exponential": "`none`, and `gaussian(variance = 10)` with `weight = 1`: with any other weight a sentence counts "
-    "the less the longer it is, and a penalty would outweigh all but the shortest",
-}
 SIGNS = {"gt": ">", "ge": "≥", "lt": "<", "le": "≤"}
 
 
@@ -103,9 +91,9 @@ def _facts(name: str, kind: type[settings.MethodSettings]) -> str:
     """What follows from the class: how a criterion can be trained and decoded, which priors an optimizer treats."""
     if issubclass(kind, settings.CriterionSettings):
         optimizers = ", ".join(f"`{other}`" for other in settings.TRAINED_BY[name])
-        usual = DEFAULT_PRIORS.get(name, "`gaussian(variance = 10)`")
+        usual = _told("default prior", name) or "`gaussian(variance = 10)`"
         prior = f"A prior is added to it, by default {usual}." if kind.takes_prior else "It takes no prior."
-        rule = DECODED_BY.get(name, f"`{kind.decode or 'joint'}`")
+        rule = _told("rule of decoding", name) or f"`{kind.decode or 'joint'}`"
         return f"Optimizers: {optimizers}. {prior} Unless the template says otherwise, its models decode by {rule}."
     if issubclass(kind, settings.OptimizerSettings):
         criteria = ", ".join(f"`{other}`" for other, optimizers in settings.TRAINED_BY.items() if name in optimizers)
@@ -121,6 +109,11 @@ def _facts(name: str, kind: type[settings.MethodSettings]) -> str:
     if not kind.gives_log_z:
         return "It does not estimate log Z, so `train` refuses it."
     return ""
+
+
+def _told(kind: str, name: str) -> str:
+    """What `words.md` says of a criterion below a heading that is no kind of word."""
+    return next((one.summary for one in written_entries(kind) if one.name == name), "")
 
 
 def _settings(kind: type[settings.MethodSettings], written: ReferenceEntry) -> Iterator[SettingEntry]:
