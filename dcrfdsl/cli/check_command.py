@@ -61,7 +61,6 @@ def check(options: CheckOptions) -> None:
 
 
 def _refuse_idle(options: CheckOptions, templates: Sequence[str]) -> None:
-    """Refuses options that leave no place for each other."""
     printing = "--expand" if options.expand else None if options.print is None else "--print"
     if options.expand and options.print is not None:
         raise click.BadParameter("--expand and --print both print a template; give one of them")

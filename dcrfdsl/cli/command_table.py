@@ -81,9 +81,8 @@ def command_help() -> Mapping[str, CommandHelp]:
     for page in pages:
         name, _, body = page.partition("\n")
         examples, more, *_ = (*(tuple(lines.splitlines()) for lines in _BLOCK.findall(body)), (), ())
-        paragraphs = (
-            block.strip("\n") for block in _ITEM.sub("", _SECTION.sub("", _BLOCK.sub("", body))).split("\n\n")
-        )
+        prose = _ITEM.sub("", _SECTION.sub("", _BLOCK.sub("", body)))
+        paragraphs = (block.strip("\n") for block in prose.split("\n\n"))
         meanings = shared | dict(_ITEM.findall(body))
         sections = {item[1]: one[1] for one in _SECTION.finditer(body) for item in _ITEM.finditer(one[2])}
         found[name] = CommandHelp(tuple(filter(None, paragraphs)), examples, more, meanings, sections)

@@ -182,7 +182,6 @@ def _view(template: CliqueTemplate, site: int) -> Ints:
 
 
 def _obstacles(model: TrainedModel, name: str) -> Iterator[Diagnostic]:
-    """What of the model cannot be written."""
 
     def complaint(message: str, remedy: str) -> Diagnostic:
         return Diagnostic("not-for-crfsuite", message, location=name, help=remedy)

@@ -239,7 +239,6 @@ class ModelScores:
         return metrics.evaluation_of(self.model.spec, corpus, predicted, self.model.states, self._views(), known)
 
     def _views(self) -> dict[str, metrics.View]:
-        """The views of the template, for metrics."""
         return {
             view.name: metrics.View(view_label(self.model.spec, view), partial(self._seen, view))
             for view in self.model.spec.views

@@ -159,7 +159,6 @@ def _cards(predictor: Predictor, length: int) -> list[int]:
 
 
 def _propose_all(predictor: Predictor, sentence: _Sentence, length: int) -> None:
-    """Proposes every labelling."""
     for codes in itertools.product(*map(range, _cards(predictor, length))):
         table = np.array(codes, np.int32).reshape(len(predictor.labels), length)
         sentence.propose(_of_one(predictor, table))

@@ -200,7 +200,6 @@ class CRF(SequenceEstimator):
         return self._tagger
 
     def _content(self) -> bytes:
-        """The content of the model file."""
         if "model_" in vars(self):
             return self.model_
         if not self.__sklearn_is_fitted__():
@@ -274,7 +273,6 @@ def _opened(content: bytes) -> Tagger:
 
 
 def _tagged(tagger: Tagger, items: Sequence[ItemSequence], sentences: Sentences) -> list[list[str]]:
-    """The labels of the sequences of X."""
     found = []
     for n, sequence in enumerate(items):
         with item_errors(sentences, n):

@@ -84,8 +84,6 @@ class Edition(NamedTuple):
 
 @dataclass(frozen=True)
 class _Clause:
-    """A `where` or `with` clause."""
-
     part: str
     value: Any
     span: Span

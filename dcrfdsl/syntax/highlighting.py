@@ -36,7 +36,6 @@ _TOKENS: Mapping[str, _TokenType] = {
 
 
 def _rule(rule: TokenRule) -> tuple[Any, ...]:
-    """A rule as Pygments has it."""
     kinds = [_TOKENS[kind] for kind in rule.kinds]
     action = kinds[0] if len(kinds) == 1 else bygroups(*kinds)
     into = {"": (), "leave": ("#pop",)}.get(rule.into, (rule.into,))

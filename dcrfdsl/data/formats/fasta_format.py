@@ -54,7 +54,6 @@ class FastaReader(formats.Reader):
         return Parsed(columns, lengths, np.repeat(np.array([*found], np.int64), lengths))
 
     def _sequences(self, number: int, lines: list[str]) -> list[str]:
-        """A sequence for each column."""
         wanted = self._wanted
         if self._columns is None:
             bare = wanted.without_optional

@@ -111,7 +111,6 @@ def _uses(context: Context) -> Iterator[_Use]:
 
 
 def _value_of_by(call: CallSpec | Value | None) -> Value | None:
-    """What is written as the value of `by`."""
     values = [one.value for one in call.arguments if one.name == "by"] if isinstance(call, CallSpec | Apply) else []
     if isinstance(call, CallSpec):
         values += [one.value for one in call.settings if one.key == ("by",)]

@@ -140,7 +140,6 @@ def decoded_models(context: Context) -> Iterator[Diagnostic]:
 
 
 def _decode_rules(context: Context) -> Iterator[tuple[str, At]]:
-    """The rules that are written, and where."""
     with suppress(DcrfError):
         rule = settings.decode_statement(context.spec)
         if rule is not None and context.spec.decode is not None:

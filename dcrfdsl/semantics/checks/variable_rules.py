@@ -330,7 +330,6 @@ def _constraints(context: Context) -> list[set[str]]:
 
 
 def _memories(context: Context) -> dict[str, set[str]]:
-    """The names that each memory reads."""
     spec = context.spec
     return {memory.name: {name for name, _ in memory_sites(spec, memory)} for memory in spec.memories}
 
@@ -339,7 +338,6 @@ def _memories(context: Context) -> dict[str, set[str]]:
 
 
 def _variables_of(context: Context, view: View) -> list[Reference]:
-    """The variables that a view reads."""
     spec = context.spec
     return [
         node

@@ -129,6 +129,5 @@ def options_of(keyword: str) -> tuple[SettingEntry, ...]:
 
 
 def _grammar_rules() -> dict[str, str]:
-    """Each rule of the grammar with its text."""
     text = resource_path("grammar/dcrf.lark").read_text(encoding="utf-8")
     return {rule[1]: rule[0] for rule in re.finditer(r"^\??(\w+):[^\n]*(?:\n[ ]+[|][^\n]*)*", text, re.MULTILINE)}
