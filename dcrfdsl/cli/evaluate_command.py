@@ -11,7 +11,7 @@ from .. import criteria, data as data_room, inference, metrics, model as models
 from ..foundation import dataclass, json_text, render
 from .command_files import data_files, load_model, prefetched, read_features, stream_gold
 from .console import Talk, check_decode
-from .inference_notes import PRUNED_LIKELIHOOD, bound_note, compared_note, pruning_notes
+from .inference_notes import PRUNED_LIKELIHOOD, bound_note, compared_note, pruning_notes, unsettled_note
 from .options import Argument, Decode, Features, Json, Option, Quiet, Rounds, TableOptions, Threads, with_options
 
 if TYPE_CHECKING:
@@ -185,10 +185,7 @@ class _Outcome:
         if status.bounded:
             talk(bound_note(status))
         if not status.converged:
-            talk(
-                f"warning: inference did not converge on {status.not_converged:,} of {status.graphs:,} sentences "
-                f"(largest change {status.residual:.1e}); their labels are the best that was found"
-            )
+            talk(unsettled_note(status))
         for parts in zip(*self._shares, strict=True):
             places = sum(part.places for part in parts)
             share = sum(part.share * part.places for part in parts) / max(places, 1)

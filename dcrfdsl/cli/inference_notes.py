@@ -23,6 +23,13 @@ def bound_note(status: inference.RunStatus) -> str:
     )
 
 
+def unsettled_note(status: inference.RunStatus) -> str:
+    return (
+        f"warning: inference did not converge on {status.not_converged:,} of {status.graphs:,} sentences "
+        f"(largest change {status.residual:.1e}); their labels are the best that was found"
+    )
+
+
 def compared_note(count: int) -> str:
     """On how many sentences nothing proves that no other labels are likelier than those of a model with latents."""
     sentences = f"{count:,} sentence{'s' * (count != 1)}"

@@ -49,7 +49,7 @@ def tag(options: TagOptions) -> None:
     check_decode(options.decode)
     if options.jobs is not None and options.jobs > 1 and options.flush:
         refuse("idle-option", "several jobs gather text, and `--flush` answers each sentence", "leave out one of them")
-    from .inference_notes import announce_compiling
+    from .inference_notes import announce_compiling, unsettled_note
 
     if output is not None:
         ensure_writable(output)
@@ -86,10 +86,7 @@ def tag(options: TagOptions) -> None:
         write_whole(output, parts())
         talk(f"{output} written")
     if not status.converged:
-        talk(
-            f"warning: inference did not converge on {status.not_converged} of {status.graphs} sentences "
-            f"(largest change {status.residual:.1e}); their labels are the best that was found"
-        )
+        talk(unsettled_note(status))
     if not num_tokens:
         talk(f"note: there is no token in {' '.join(map(named, options.files or [STDIN]))}, so nothing is tagged")
     for note in (*notes.lines(model, options), *(f"note: {note}" for note in tagged.notes())):

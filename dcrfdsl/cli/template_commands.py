@@ -18,25 +18,7 @@ from .command_files import STDIN, named, read_text, read_unused_features
 from .console import INPUT_ERROR, Talk, print_diagnostics, refuse
 from .options import Argument, Features, Option, Quiet, is_stdout
 
-# The ready-made templates, by what people have.
-READY = {
-    "text, a label for each word or name": (
-        "linear_chain", "second_order", "third_order", "gazetteer", "semi_markov", "skip_chain", "proven_names",
-        "memory", "latent",
-    ),
-    "text, several labels that go together": (
-        "factorial", "three_layer_factorial", "hierarchical", "slots_and_intent",
-    ),
-    "addresses, citations, forms": ("address",),
-    "a treebank (CoNLL-U)": ("tagger", "morphology", "dependency_arcs"),
-    "few labels, labels of several sources or of another model": (
-        "few_labels", "three_sources", "soft_labels", "two_domains",
-    ),
-    "mistakes that do not all cost the same": ("clinical_recall", "costs"),
-    "numbers of sensors and instruments, pictures": ("activity", "measurements", "grid", "kernel_letters"),
-    "other sequences: proteins, music": ("protein", "chords"),
-    "a question about training": ("criteria", "piecewise", "bidirectional", "feature_bagging"),
-}  # fmt: skip
+READY = Path(__file__).with_name("ready_templates.md")
 
 
 def new(
@@ -62,9 +44,9 @@ def new(
     ready = {path.stem: path for path in sorted(syntax.resource_path("templates").glob("*.dcrf"))}
     if template is None:
         width = max(map(len, ready), default=0)
-        for what, group in READY.items():
+        for what, group in re.findall(r"^\* (.+): (.+)$", READY.read_text(encoding="utf-8"), re.MULTILINE):
             print(f"{what}:")
-            for name in group:
+            for name in group.split(", "):
                 comes = " Comes with data." if _data(ready[name]) else ""
                 print(f"  {name:<{width}}  {_first_sentence(ready[name])}{comes}")
         return

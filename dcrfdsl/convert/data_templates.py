@@ -1,7 +1,8 @@
 """A first template for data: how they are read, what each column holds, what is predicted; each choice with its reason.
 
 A choice is a row of `FORMATS`, `LABELS`, `ROLES` or `PRIORS`, of which the first one that fits counts; what a column
-brings is a row of `FEATURES`. The first `SAMPLE` tokens are looked at. Not here: costs, trials, printing (`cli`).
+brings is a line of `first_features.md`. The first `SAMPLE` tokens are looked at. Not here: costs, trials, printing
+(`cli`).
 """
 
 from __future__ import annotations
@@ -244,25 +245,12 @@ def _sample(files: Sequence[str], data: DataSpec) -> tuple[Corpus, bool]:
     return joined_corpora(parts), True
 
 
-# what a column brings by its role, each with the reason; the first one is what it has in the plainest variant
-FEATURES: Mapping[str, Sequence[tuple[str, str]]] = {
-    "words": (
-        ("lower({0})", "the word itself"), ("lower({0})[-2..-1], lower({0})[1..2]", "the words around"),
-        ("lower({0})[-1] & lower({0}), lower({0}) & lower({0})[1]", "pairs of words"),
-        ("prefix({0}, 1..4), suffix({0}, 1..4)", "beginnings and ends, for words that training has not"),
-        ("shape({0}), shape({0}, short = yes)[-1..1], {0} has /[0-9]/", "capitals, digits, signs"),
-    ),
-    "kind": (("{0}", "its kind"), ("{0}[-2..-1], {0}[1..2], {0}[-1] & {0}, {0} & {0}[1]", "those around, and pairs")),
-    "letter": (("{0}", "itself"), ("{0}[-4..-1], {0}[1..4], {0}[-1] & {0}, {0} & {0}[1]", "those around, and pairs")),
-    "speaker": (("{0}", "who speaks"), ("{0}[-1] & {0}", "and after whom")),
-    "number": (("standardize({0})", "in units of its spread"),
-               ("bin({0}, 8)[-1..1]", "in which of eight parts it lies, as a label need not grow with it")),
-    "signal": (("standardize({0})", "in units of its spread"),
-               ("standardize(mean({0}[-8..8])), standardize(spread({0}[-8..8]))", "its level, and how much it moves")),
-    "phrase": (("{0}", "each of its words"),),
-    "vector": (("{0}", "its numbers"),),
-    "other": (("{0}", "as it is"),),
-}  # fmt: skip
+def _features_by_role() -> Mapping[str, Sequence[tuple[str, str]]]:
+    """What a column brings by its role, each with the reason; the first one is what it has in the plainest variant."""
+    pages = Path(__file__).with_name("first_features.md").read_text(encoding="utf-8").split("\n## ")[1:]
+    return {page.partition("\n")[0]: re.findall(r"^\* `(.+?)`: (.+)$", page, re.MULTILINE) for page in pages}
+
+
 PRIORS = {  # by a role that is there
     "signal": "0.1)  # strong, since windows overlap and tell the same several times",
     "vector": "1)  # strong, since a vector has many numbers, which tell the same in part",
@@ -284,13 +272,13 @@ def first_template(portrait: Portrait, *, plain: bool = False, order: int = 1) -
 
     plain: with the first features of a column alone.   order: of the chains; 0: those of several labels are not tied.
     """
-    corpus, looks, labels = portrait.corpus, portrait.looks, portrait.labels
+    corpus, looks, labels, of_roles = portrait.corpus, portrait.looks, portrait.labels, _features_by_role()
     long = corpus.num_tokens >= LONG * corpus.num_sentences
     roles = {name: "signal" if role == "number" and long else role for name, (role, _) in portrait.roles.items()}
-    used = {name: role for name, role in roles.items() if role in FEATURES}
+    used = {name: role for name, role in roles.items() if role in of_roles}
     token = fresh_name("token", {*looks})
     rare = " with min_count = 2" if corpus.num_tokens >= MANY and "words" in used.values() else ""
-    rows = [(name, *row) for name, role in used.items() for row in FEATURES[role][: 1 if plain else None]]
+    rows = [(name, *row) for name, role in used.items() for row in of_roles[role][: 1 if plain else None]]
     features = [f"features {token}{rare}:\n", *(f"    {one.format(name)} # {name}: {why}\n" for name, one, why in rows)]
     cliques = list[tuple[str, str, str]]()  # why, sites, what stands behind the name
     for y in labels:

@@ -34,18 +34,10 @@ _LINE = f"// {'=' * 117}\n"
 def _module(model: TrainedModel, program: Path, content: TaggerContent) -> dict[Path, bytes]:
     """The module and the declarations of its types, by path."""
     labels = ", ".join(f"`{name}` ({len(model.states[name]):,} states)" for name in model.labels)
-    about = f"""A tagger of {labels}, which needs nothing but JavaScript.
-
-    node {program.name} < data.txt          labels text; --help says more
-
-    import {{ Tagger }} from "./{program.name}";
-    new Tagger().tag(sentence)              a list of tokens, or an object of columns
-
-It was written by `dcrfdsl export` {__version__} from a model with this template, and holds its {content.num_weights:,}
-weights of features:
-
-{textwrap.indent(to_text(model.spec).rstrip(), "    ")}
-"""
+    about = _resource("about.txt").format(
+        labels=labels, file=program.name, version=__version__, weights=content.num_weights,
+        template=textwrap.indent(to_text(model.spec).rstrip(), "    "),
+    )  # fmt: skip
     heading = "".join(f"// {line}".rstrip() + "\n" for line in printable_lines(about).splitlines())
     text = f"{heading}\n{_program((*PROGRAM, 'command'))}{_model(model, content)}"
     return {program: text.encode(), program.with_suffix(".d.mts"): _resource("tagger.d.mts").encode()}

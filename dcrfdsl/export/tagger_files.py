@@ -120,18 +120,10 @@ def _docstring(model: TrainedModel, stem: str, num_weights: int) -> str:
     columns = ", ".join(
         c.name for c in (model.spec.data.columns if model.spec.data else ()) if c.name not in model.labels
     )
-    about = f"""A tagger of {labels}, which needs numpy alone.
-
-    python {stem}.py < data.txt          labels text; --help says more
-
-    from {stem} import Tagger
-    Tagger().tag(sentence)               a list of tokens ({columns}), or a mapping of columns
-
-Its {num_weights:,} weights of features are in `{stem}.npz`, which must lie beside this file. Both were written by
-`dcrfdsl export` {__version__} from a model with this template:
-
-{textwrap.indent(to_text(model.spec).rstrip(), "    ")}
-"""
+    about = Path(__file__).with_name("standalone").joinpath("about.txt").read_text(encoding="utf-8").format(
+        labels=labels, stem=stem, columns=columns, version=__version__, weights=num_weights,
+        template=textwrap.indent(to_text(model.spec).rstrip(), "    "),
+    )  # fmt: skip
     return about.replace("\\", "\\\\").replace('"""', '\\"\\"\\"')
 
 

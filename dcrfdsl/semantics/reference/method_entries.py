@@ -17,20 +17,6 @@ from ...foundation import Table, number_text
 from .. import settings
 from .reference_entry import ReferenceEntry, SettingEntry, written_entries
 
-# How a method of each table is written. A method stands where its name stands; settings in brackets, or after `:`.
-USAGE: dict[str, str] = {
-    settings.INFERENCE.kind: "infer {}",
-    settings.DECODINGS.kind: "decode {}",
-    settings.CRITERIA.kind: "train {}",
-    settings.PRIORS.kind: "prior = {}",
-    settings.OPTIMIZERS.kind: "optimizer = {}",
-    settings.LOSSES.kind: "loss = {}",
-    settings.MARGIN_LOSSES.kind: "loss = {}",
-    settings.SMOOTHINGS.kind: "smoothing = {}",
-    settings.KERNELS.kind: "kernel.CLIQUE = {}",
-    settings.CASES.kind: "nota = {}",
-    settings.IMPORTANCE.kind: "importance = {}",
-}
 TABLES: tuple[Table[Any], ...] = (
     settings.DECODINGS, settings.INFERENCE, settings.CRITERIA, settings.PRIORS, settings.OPTIMIZERS, settings.LOSSES,
     settings.SMOOTHINGS, settings.MARGIN_LOSSES, settings.KERNELS, settings.CASES, settings.IMPORTANCE,
@@ -44,13 +30,14 @@ SIGNS = {"gt": ">", "ge": "≥", "lt": "<", "le": "≤"}
 
 def method_entries() -> Iterator[ReferenceEntry]:
     """An entry a method of each table."""
+    usages = {entry.name: entry.usage for entry in written_entries("usage of methods")}
     for table in TABLES:
         written = {entry.name: entry for entry in written_entries(table.kind)}
         for name, kind in table.items():
             said = written.get(name, ReferenceEntry(table.kind, name, "", ""))
             yield replace(
                 said,
-                usage=USAGE[table.kind].format(_call(name, kind)),
+                usage=usages[table.kind].format(_call(name, kind)),
                 text=_facts(name, kind),
                 settings=tuple(_settings(kind, said)),
                 synonyms=table.synonyms_of(name),

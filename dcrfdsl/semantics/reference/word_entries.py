@@ -17,19 +17,6 @@ from ..schema import FUNCTIONS, RANGES, SCHEMES, SEGMENT_FUNCTIONS, FunctionSign
 from .method_entries import stage_settings
 from .reference_entry import ReferenceEntry, SettingEntry, written_entries
 
-LENGTH_KINDS = {
-    "term": "a column, or a function of one",
-    "lengths": "a length from 1, or a range of lengths",
-    "pattern": "a regular expression of RE2, `/…/` or `/…/i`",
-    "flag": "`yes` or `no`",
-    "lexicon": "the name of a lexicon",
-    "numbers": "a whole number from 2, or several numbers that ascend",
-    "scores": "a column of the type `scores(…)`",
-    "factor": "a number above 0",
-    "number": "a column of numbers, or a function that gives one",
-    "window": "a number with a window behind it",
-}
-
 
 def word_entries() -> Iterator[ReferenceEntry]:
     """An entry for each word that stands inside a statement."""
@@ -79,11 +66,11 @@ def _format(entry: ReferenceEntry, data_format: Format) -> ReferenceEntry:
 
 
 def _function(entry: ReferenceEntry, signature: FunctionSignature) -> ReferenceEntry:
-    settings = []
+    settings, kinds = [], {kind.name: kind.summary for kind in written_entries("kind of argument")}
     for one in signature.parameters:
         default = "required" if one.default is None else shown(one.default)
         meaning = entry.meanings.get(one.name, "")
-        settings.append(SettingEntry(one.name, LENGTH_KINDS[one.kind], default, "", "", meaning, entry.example))
+        settings.append(SettingEntry(one.name, kinds[one.kind], default, "", "", meaning, entry.example))
     gives = {"value": "one value a position", "values": "several values a position", "test": "a test"}
     gives |= {"scores": "a score for each assignment of the clique", "number": "a number", "statistic": "a number"}
     return replace(
