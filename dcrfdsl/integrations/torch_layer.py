@@ -42,10 +42,8 @@ Result = TypeVar("Result")
 UNKNOWN = -1  # the code of a label that is not known, which is summed out
 
 # names that other libraries have, and what there is here
-LOSS, BEST = (
-    "`-layer(scores, lengths).log_prob(tags).mean()` is a loss",
-    "`layer(scores, lengths).mode` has the best codes",
-)
+LOSS = "`-layer(scores, lengths).log_prob(tags).mean()` is a loss"
+BEST = "`layer(scores, lengths).mode` has the best codes"
 MOVES = "its weights are `layer.weights`, and `layer.weight_names` says what each is for"
 OF_LAYERS = {
     **dict.fromkeys(("decode", "viterbi_decode", "viterbi_tags", "predict"), BEST),
@@ -288,7 +286,9 @@ class SequenceDistribution:
     @_eager
     def marginals(self) -> dict[str, Tensor]:
         """p(label at t = state | scores) by label, [B, T, K]; differentiable."""
-        opened = self._openings()
+        cards, shape = self._layer.template.graph.cards, self._places.kept.shape
+        # The marginals are the derivatives of a table of zeros for each variable.
+        opened = [torch.zeros(*shape, card, dtype=torch.float64, requires_grad=True) for card in cards]
         found = self._expected(self._tables, opened)[-len(opened) :]
         names = self._layer.template.graph.variables
         return {name: one.to(self._type) for name, one in zip(names, found, strict=True)}
@@ -456,11 +456,6 @@ class SequenceDistribution:
         known = np.stack([*codes.values()]).astype(np.int32)
         encoded = EncodedLabels(known, tuple({} for _ in known), tuple(() for _ in known))
         return gold_of(template.spec, template.states, template.extractor, self._corpus_of(lengths), encoded)
-
-    def _openings(self) -> list[Tensor]:
-        """A table of zeros for each variable, which its marginals are the derivatives of."""
-        cards, shape = self._layer.template.graph.cards, self._places.kept.shape
-        return [torch.zeros(*shape, card, dtype=torch.float64, requires_grad=True) for card in cards]
 
 
 # what comes in --------------------------------------------------------------------------------------------------------

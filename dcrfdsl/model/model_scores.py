@@ -386,7 +386,9 @@ def rank_risk_of(model: PredictingModel, corpus: Corpus, workers: Workers) -> Ca
     def risk(weights: Floats) -> RankRiskSum:
         nothing = np.zeros_like(weights)
         right = clamped.log_z(weights, workers)
-        log_wrong = _log_less_one(free.log_z(nothing, workers) - clamped.log_z(nothing, workers))
+        logs = free.log_z(nothing, workers) - clamped.log_z(nothing, workers)
+        # log (e^x − 1) for x = 0 or x ≥ log 2; -inf if x is 0 up to rounding
+        log_wrong = np.array([x + np.log(-np.expm1(-x)) if x > 0.5 else -np.inf for x in logs.tolist()])
         chosen = np.flatnonzero(complete & np.isfinite(right))
         lists = nbest_labellings(free, weights, workers, count).sentences
         risks, at_least = np.zeros(len(chosen)), 0
@@ -399,11 +401,6 @@ def rank_risk_of(model: PredictingModel, corpus: Corpus, workers: Workers) -> Ca
         return RankRiskSum(risks, at_least)
 
     return risk
-
-
-def _log_less_one(logs: Floats) -> Floats:
-    """log (e^x − 1) for x = 0 or x ≥ log 2; -inf if x is 0 up to rounding."""
-    return np.array([x + np.log(-np.expm1(-x)) if x > 0.5 else -np.inf for x in logs.tolist()])
 
 
 def _above(nbest: Labellings, gold: dict[str, Codes], right: float, count: int) -> tuple[int, bool]:

@@ -137,7 +137,10 @@ def relational_options(context: Context) -> Iterator[Diagnostic]:
 
 def label_without_clique(context: Context) -> Iterator[Diagnostic]:
     spec = context.spec
-    used, labels = _variables_of_cliques(context), {label.name for label in spec.labels}
+    variables = {site.variable for clique in spec.cliques for site in clique.sites}
+    derived: tuple[View | Memory, ...] = (*spec.views, *spec.memories)
+    used = reached(variables, {one.name: set(reference_names(value_if_nodes(one.value))) for one in derived})
+    labels = {label.name for label in spec.labels}
     columns = [column.name for column in (spec.data.columns if spec.data else ())]
     feature = next((name for name in (*context.names("feature group"), *columns) if name not in labels), "FEATURES")
     for label in spec.labels:
@@ -145,14 +148,6 @@ def label_without_clique(context: Context) -> Iterator[Diagnostic]:
             message = f"label `{label.name}` is in no clique: nothing predicts it"
             remedy = f"for example `clique {label.name}: bias, {feature}`"
             yield context.complaint("label-without-clique", message, label.place_of("name"), "in no clique", remedy)
-
-
-def _variables_of_cliques(context: Context) -> set[str]:
-    """Variables in a clique, directly or through a view or memories."""
-    spec = context.spec
-    variables = {site.variable for clique in spec.cliques for site in clique.sites}
-    derived: tuple[View | Memory, ...] = (*spec.views, *spec.memories)
-    return reached(variables, {one.name: set(reference_names(value_if_nodes(one.value))) for one in derived})
 
 
 def reached(start: Iterable[str], leads_to: Mapping[str, Iterable[str]]) -> set[str]:

@@ -88,7 +88,9 @@ RULES |= {"piece": ("piece", "member"), "data": ("data", "call"), "train": ("tra
 
 def statement_entries() -> Iterator[ReferenceEntry]:
     """An entry a statement, and one an option."""
-    rules, written = _grammar_rules(), {entry.name: entry for entry in written_entries("statement")}
+    written, text = {entry.name: entry for entry in written_entries("statement")}, resource_path("grammar/dcrf.lark")
+    found = re.finditer(r"^\??(\w+):[^\n]*(?:\n[ ]+[|][^\n]*)*", text.read_text(encoding="utf-8"), re.MULTILINE)
+    rules = {rule[1]: rule[0] for rule in found}
     for keyword in KEYWORDS:
         grammar = "\n".join(rules[rule] for rule in RULES.get(keyword, (keyword,)))
         synonyms = tuple(word for word, meant in other_words("statements").items() if meant == keyword)
@@ -113,8 +115,3 @@ def options_of(keyword: str) -> tuple[SettingEntry, ...]:
             values, _, default = entry.usage.partition("; default: ")
             options.append(SettingEntry(name, values, default, "", "", entry.summary, entry.example))
     return tuple(options)
-
-
-def _grammar_rules() -> dict[str, str]:
-    text = resource_path("grammar/dcrf.lark").read_text(encoding="utf-8")
-    return {rule[1]: rule[0] for rule in re.finditer(r"^\??(\w+):[^\n]*(?:\n[ ]+[|][^\n]*)*", text, re.MULTILINE)}

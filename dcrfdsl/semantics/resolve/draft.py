@@ -96,7 +96,9 @@ class Draft:
         owners = self._stage_owners if isinstance(item, statements.Stage) else self._owners
         entries = self._parts[item.section]
         if name is not None:
-            span, earlier = _name_span(item), owners.get(name)
+            # A stage without a name has that of its criterion.
+            where = item.criterion if isinstance(item, statements.Stage) and item.name is None else item
+            span, earlier = where.place_of("name"), owners.get(name)
             if (
                 earlier is not None
                 and isinstance(item, statements.Let)
@@ -260,12 +262,6 @@ def check_constants(spec: ModelSpec) -> list[Diagnostic]:
                 message = f"{described}, and `{field_name}` needs {words}"
                 problems.append(Diagnostic("bad-setting", message, label))
     return problems
-
-
-def _name_span(item: Entry) -> Span:
-    """Where the name of a declaration is written; a stage without a name has that of its criterion."""
-    named = item.criterion if isinstance(item, statements.Stage) and item.name is None else item
-    return named.place_of("name")
 
 
 def _unknown_scheme(scheme: ex.Scheme) -> Diagnostic:
