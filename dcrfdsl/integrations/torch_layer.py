@@ -26,6 +26,7 @@ from ..data import Corpus, EncodedLabels
 from ..foundation import Ints, Mask, json_text, needed
 from ..graph import Gold
 from ..model import Prediction, Predictor, TrainedModel, gold_of
+from ..syntax import other_words
 from ..training import AnyTemplate
 from . import score_checks
 from .scored_batches import LabelledBatch, ScoredBatch, ScoredTemplate, best_codes
@@ -40,31 +41,6 @@ Tags: TypeAlias = "Tensor | Mapping[str, Tensor]"
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
 UNKNOWN = -1  # the code of a label that is not known, which is summed out
-
-# names that other libraries have, and what there is here
-LOSS = "`-layer(scores, lengths).log_prob(tags).mean()` is a loss"
-BEST = "`layer(scores, lengths).mode` has the best codes"
-MOVES = "its weights are `layer.weights`, and `layer.weight_names` says what each is for"
-OF_LAYERS = {
-    **dict.fromkeys(("decode", "viterbi_decode", "viterbi_tags", "predict"), BEST),
-    **dict.fromkeys(("loss", "log_likelihood", "neg_log_likelihood", "log_prob", "nll"), LOSS),
-    **dict.fromkeys(("transitions", "trans_matrix", "start_transitions", "end_transitions"), MOVES),
-    **dict.fromkeys(("marginals", "compute_marginal_probabilities"), "ask `layer(scores, lengths).marginals`"),
-    "num_tags": "count `layer.states[LABEL]`",
-    "reset_parameters": "weights begin at 0: `torch.nn.init.zeros_(layer.weights)`",
-}
-OF_DISTRIBUTIONS = {
-    **dict.fromkeys(("decode", "viterbi_tags", "argmax", "predictions"), "`d.mode` has the best codes"),
-    **dict.fromkeys(("backward", "item", "mean", "sum", "log_likelihood"), "`-d.log_prob(tags).mean()` is a loss"),
-    **dict.fromkeys(("logits", "probs", "scores"), "`d.marginals[LABEL]` are probabilities"),
-    **dict.fromkeys(("partition", "log_z"), "ask `d.log_partition`"),
-    "rsample": "labels are no numbers to differentiate: ask `d.sample(count)`",
-    "kmax": "ask `d.topk(count)`",
-}
-OF_CALLS = {
-    "reduction": "`log_prob` gives a number a sentence: write `.sum()` or `.mean()` behind it",
-    **dict.fromkeys(("tags", "labels"), f"labels go to `log_prob`: {LOSS}"),
-}
 
 
 def _eager(method: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
@@ -138,8 +114,8 @@ class Layer(nn.Module):
         score_checks.check_origin(self.template, json.loads(bytes(state.cpu().tolist())))
 
     def __getattr__(self, name: str) -> Any:
-        if name in OF_LAYERS:
-            raise AttributeError(f"a layer has no `{name}`: {OF_LAYERS[name]}")
+        if instead := other_words("attributes of torch layers").get(name):
+            raise AttributeError(f"a layer has no `{name}`: {instead}")
         return super().__getattr__(name)
 
     @_eager
@@ -164,7 +140,9 @@ class Layer(nn.Module):
         """
         if more or others:
             name = next(iter(others), "tags")
-            instead = OF_CALLS.get(name, "it takes `scores`, then `lengths` or `mask = …`")
+            instead = other_words("arguments of torch layers").get(
+                name, "it takes `scores`, then `lengths` or `mask = …`"
+            )
             raise TypeError(f"a layer takes no `{name}`: {instead}")
         tables = score_checks.scores_by_column(self.template, scores)
         for name, one in tables.items():
@@ -218,12 +196,12 @@ class SequenceDistribution:
         self._device = some.device
 
     def __getattr__(self, name: str) -> Any:
-        if name in OF_DISTRIBUTIONS:
-            raise AttributeError(f"a distribution has no `{name}`: {OF_DISTRIBUTIONS[name]}")
+        if instead := other_words("attributes of torch distributions").get(name):
+            raise AttributeError(f"a distribution has no `{name}`: {instead}")
         return object.__getattribute__(self, name)  # the error of a property as it was
 
     def __neg__(self) -> None:
-        raise TypeError(f"a distribution is no loss: {OF_DISTRIBUTIONS['backward']}")
+        raise TypeError(f"a distribution is no loss: {other_words('attributes of torch distributions')['backward']}")
 
     # sums over labellings -----------------------------------------------------------------------------------------
 

@@ -29,7 +29,7 @@ def other_words(kind: str) -> Mapping[str, str]:
     """Words of papers and other tools, and what this language calls it: those below a heading of `other_words.md`."""
     pages = Path(__file__).with_name("other_words.md").read_text(encoding="utf-8").split("\n## ")
     lines = next((page for page in pages if page.startswith(f"{kind}\n")), "").splitlines()
-    listed = (line[3:].partition("`: ") for line in lines if line.startswith("* `"))
+    listed = (line[2:].rpartition(": ") for line in lines if line.startswith("* "))
     return {word: ours for ours, _, words in listed for word in words.split(", ")}
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, TypeAlias
 
 from ...foundation import Diagnostic, Span
-from ...syntax import Apply, Has, InLexicon, Lexicon, Matches, Reference, Regex, StateFile
+from ...syntax import Apply, Has, InLexicon, Lexicon, Matches, Reference, Regex, StateFile, other_words
 from ..conditions import compile_regex
 from ..schema import nodes, reference_names
 from .context import Context, Rule, every_node
@@ -174,31 +174,14 @@ def _inside(regex: Regex, start: int, end: int) -> Span:
     return Span(span.source, span.start + 1 + start, span.start + 1 + max(end, start + 1))
 
 
-# What RE2 says of a pattern -> what is wrong with `{0}`, and the remedy, with `{1}` for it without its backslash.
-_FAULTS: Mapping[str, tuple[str, str | None]] = {
-    "missing ]": ("`[` is never closed", r"write `\[` for the character"),
-    "missing )": ("`(` is never closed", r"write `\(` for the character"),
-    "unexpected )": ("`)` closes nothing", r"write `\)` for the character"),
-    "no argument for repetition operator": ("`{0}` has nothing to repeat", r"write `\{0}` for the character"),
-    "bad repetition operator": ("`{0}` repeats what is repeated already", None),
-    "invalid repetition size": ("`{0}` is no repetition", "the first number must not be larger, and none over 1000"),
-    "invalid perl operator": (
-        "`{0}` is not in RE2, which has no look-ahead and no look-behind",
-        "join two tests by `and`, or cross features with `&`",
-    ),
-    "invalid escape sequence": ("`{0}` is no escape sequence", "write `{1}` for the character"),
-    "invalid character class range": ("`{0}` is no range of characters", None),
-    "trailing \\": ("`\\` escapes nothing", r"write `\\` for the character"),
-}
-
-
 def _fault(pattern: str, error: str) -> Fault:
+    """What is wrong with `{0}`, by what RE2 says of it, and the remedy, with `{1}` for it without its backslash."""
     kind, _, fragment = error.partition(": ")
     start = max(pattern.find(fragment), 0) if fragment else 0
     end = start + len(fragment) if fragment and fragment in pattern else len(pattern)
-    if kind not in _FAULTS:
+    wrong, _, remedy = other_words("faults of RE2").get(kind, "").partition("; ")
+    if not wrong:
         return start, end, f"{kind}{f' `{fragment}`' if fragment else ''}", None
-    wrong, remedy = _FAULTS[kind]
     opened, stray = _parentheses(pattern)
     if kind == "missing ]":
         end = start + 1
@@ -208,11 +191,11 @@ def _fault(pattern: str, error: str) -> Fault:
     elif kind == "trailing \\":
         start, end = len(pattern) - 1, len(pattern)
     elif kind == "invalid escape sequence" and fragment[1:].isdigit():
-        wrong, remedy = "`{0}` refers back to a group, and RE2 has no back references", None
+        wrong, remedy = "`{0}` refers back to a group, and RE2 has no back references", ""
     elif kind == "invalid character class range" and fragment.startswith(("\\p", "\\P")):
         known = r"`\p{Lu}` (upper case), `\p{Ll}` (lower case), `\p{L}` (letters), `\p{Greek}`"
         return start, end, f"`{fragment}` is no class of characters", f"for example {known}"
-    return start, end, wrong.format(fragment), remedy and remedy.format(fragment, fragment[1:])
+    return start, end, wrong.format(fragment), remedy.format(fragment, fragment[1:]) or None
 
 
 def _parentheses(pattern: str) -> tuple[list[int], int | None]:

@@ -25,7 +25,7 @@ from ...foundation import (
     number_text,
     quoted_names,
 )
-from ...syntax import CallSpec, Stage, nodes as ex, shown
+from ...syntax import CallSpec, Stage, nodes as ex, other_words, shown
 from ..schema import ModelSpec, as_call
 from .decoding_settings import DECODINGS, decoding_text
 from .foreign_spellings import SettingHolder, advice, entry_remedy, prior_remedy, unnamed_remedy
@@ -387,28 +387,10 @@ def _python_value(value: ex.Value) -> Any:
 # the value that a setting expects, in words ---------------------------------------------------------------------------
 
 
-EXPECTED: Mapping[str, str] = {
-    "greater_than": "more than {gt}",
-    "greater_than_equal": "at least {ge}",
-    "less_than": "less than {lt}",
-    "less_than_equal": "at most {le}",
-    "literal_error": "{expected}",
-    "int_parsing": "a whole number",
-    "int_type": "a whole number",
-    "int_from_float": "a whole number",
-    "int_parsing_size": "a whole number, {limits}",
-    "finite_number": "a finite number",
-    "float_parsing": "a number",
-    "float_type": "a number",
-    "bool_parsing": "`yes` or `no`",
-    "bool_type": "`yes` or `no`",
-}
-
-
 def expected_words(detail: ErrorDetails, settings: type[BaseModel]) -> str:
     """What pydantic expected of a value of `settings`, in the words of the language."""
     context = {name: _limit_text(value) for name, value in detail.get("ctx", {}).items()}
-    template = EXPECTED.get(detail["type"])
+    template = other_words("errors of pydantic").get(detail["type"])
     if "expected" in context:
         context["expected"] = context["expected"].replace("'", "`")
     if detail["type"] == "int_parsing_size":
