@@ -7,7 +7,7 @@ repository. Not here: what the words are for.
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -25,10 +25,14 @@ def resource_path(*parts: str) -> Path:
 
 
 @cache
+def _pages() -> Sequence[str]:
+    return Path(__file__).with_name("other_words.md").read_text(encoding="utf-8").split("\n## ")
+
+
+@cache
 def other_words(kind: str) -> Mapping[str, str]:
     """Words of papers and other tools, and what this language calls it: those below a heading of `other_words.md`."""
-    pages = Path(__file__).with_name("other_words.md").read_text(encoding="utf-8").split("\n## ")
-    lines = next((page for page in pages if page.startswith(f"{kind}\n")), "").splitlines()
+    lines = next((page for page in _pages() if page.startswith(f"{kind}\n")), "").splitlines()
     listed = (line[2:].rpartition(": ") for line in lines if line.startswith("* "))
     return {word: ours for ours, _, words in listed for word in words.split(", ")}
 
