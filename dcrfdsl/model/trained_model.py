@@ -397,9 +397,7 @@ class TrainedModel(PredictingModel):
         >>> TrainedModel.load("address.model").labels
         ('part',)
         """
-        model = model_from_file(cls, path, registered or {}, unchecked=unchecked)
-        warn_of(changed_functions(model, path), depth=2)
-        return model
+        return _loaded(path, registered, unchecked=unchecked)
 
     # A pickled model is its file, so it stays readable as long as model files do, and caches are left behind.
 
@@ -411,6 +409,15 @@ class TrainedModel(PredictingModel):
 
     def __deepcopy__(self, memo: object) -> TrainedModel:
         return replace(self, weights=self.weights.copy())  # nothing else in a model could be changed
+
+
+def _loaded(
+    path: str | Path, registered: Mapping[str, RegisteredFeature] | None, *, unchecked: bool = False
+) -> TrainedModel:
+    """The model in a file. A `DcrfWarning` where a function of the user is not what it was at training."""
+    model = model_from_file(TrainedModel, path, registered or {}, unchecked=unchecked)
+    warn_of(changed_functions(model, path), depth=3)
+    return model
 
 
 def changed_functions(model: TrainedModel, path: str | Path) -> list[Diagnostic]:
@@ -431,4 +438,17 @@ def _unpickled(content: bytes, registered: Mapping[str, RegisteredFeature]) -> T
     return model_from_bytes(TrainedModel, content, "<pickle>", registered)
 
 
-load = TrainedModel.load
+def load(path: str | Path, *, registered: Mapping[str, RegisteredFeature] | None = None) -> TrainedModel:
+    """Reads a model file, as `TrainedModel.load` does.
+
+    path: of the file.
+    registered: the feature functions of yours that it was trained with, by name: `{f.name: f}`.
+
+    Raises DcrfError if the file is no model or is damaged, if `registered` lacks a function that it needs, or if the
+    checker refuses its template. A `DcrfWarning` says where a function has another text than at training.
+
+    >>> model.save("address.model")
+    >>> load("address.model").num_weights
+    73
+    """
+    return _loaded(path, registered)
