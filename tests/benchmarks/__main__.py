@@ -20,6 +20,7 @@ import dataclasses
 import json
 import os
 import platform
+import re
 import sys
 import traceback
 from datetime import date
@@ -190,6 +191,12 @@ def _kept(path: Path) -> dict[str, Any]:
     return {} if before["short"] else before.get("benchmarks", {})
 
 
+def _processor() -> str:
+    known = Path("/proc/cpuinfo")
+    model = re.search(r"model name\s*: (.+)", known.read_text()) if known.exists() else None
+    return model[1] if model else platform.machine()
+
+
 def _write(path: Path, kept: dict[str, Any], figures: dict[str, list[Figure]]) -> None:
     """Writes `kept` to `path`, after the figures of the last benchmark of `figures` have taken their place in it."""
     name, table = list(figures.items())[-1]
@@ -200,7 +207,7 @@ def _write(path: Path, kept: dict[str, Any], figures: dict[str, list[Figure]]) -
     if table or name not in kept:
         kept[name] = {
             "date": f"{date.today()}",
-            "machine": f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}",
+            "machine": f"{_processor()}, {os.cpu_count()} cores, Python {platform.python_version()}",
             "programs": programs,
             "load": os.getloadavg()[0] if hasattr(os, "getloadavg") else None,
             "figures": [figure.record() for figure in table],

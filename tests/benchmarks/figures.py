@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import statistics
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -20,8 +21,10 @@ class Target:
     kind: Literal["faster", "at least", "at most"]
     bound: float
 
-    def words(self) -> str:
-        return f"≥ {self.bound:g}×" if self.kind == "faster" else f"{_SIGNS[self.kind]} {_short(self.bound)}"
+    def words(self, unit: str) -> str:
+        if self.kind == "faster":
+            return f"≥ {_short(self.bound)}×"
+        return f"{_SIGNS[self.kind]} {_amount(self.bound, unit)}"
 
 
 _SIGNS = {"at least": "≥", "at most": "≤"}
@@ -70,22 +73,23 @@ class Figure:
         return self.value >= self.target.bound if self.target.kind == "at least" else self.value <= self.target.bound
 
     def row(self) -> tuple[str, ...]:
-        peer = f"{_short(self.peer)} {self.unit}" if isinstance(self.peer, float) else self.peer or ""
         return (
             self.name,
-            f"{_short(self.value)} {self.unit}",
-            peer,
+            _amount(self.value, self.unit),
+            _amount(self.peer, self.unit) if isinstance(self.peer, float) else self.peer or "",
             "" if self.ratio is None else f"{_short(self.ratio)}×",
-            "" if self.target is None else self.target.words(),
+            "" if self.target is None else self.target.words(self.unit),
             {True: "met", False: "missed", None: ""}[self.met],
         )
 
     def record(self) -> dict[str, Any]:
-        return {
-            "name": self.name, "value": self.value, "unit": self.unit, "peer": self.peer, "ratio": self.ratio,
-            "target": None if self.target is None else self.target.words(), "met": self.met, "work": self.work,
-            "row": self.row(),
-        }  # fmt: skip
+        return dataclasses.asdict(self) | {"ratio": self.ratio, "met": self.met}
+
+    @classmethod
+    def of(cls, record: Mapping[str, Any]) -> Figure:
+        """The figure that a record is of."""
+        own = {field.name: record[field.name] for field in dataclasses.fields(cls)}
+        return cls(**own | {"target": None if record["target"] is None else Target(**record["target"])})
 
 
 Benchmark = Callable[[], Iterator[Figure]]
@@ -100,6 +104,15 @@ def seconds_of(work: Callable[[], object], rounds: int) -> float:
         work()
         taken.append(time.perf_counter() - start)
     return statistics.median(taken)
+
+
+def _amount(value: float, unit: str) -> str:
+    """A number with its unit; short times in ms, µs or ns."""
+    if unit == "s":
+        for size, smaller in ((1e-1, "s"), (1e-4, "ms"), (1e-7, "µs"), (0.0, "ns")):
+            if abs(value) >= size:
+                return f"{_short(value * {'s': 1.0, 'ms': 1e3, 'µs': 1e6, 'ns': 1e9}[smaller])} {smaller}"
+    return f"{_short(value)} {unit}".rstrip()
 
 
 def _short(value: float) -> str:

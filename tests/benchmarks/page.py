@@ -7,12 +7,15 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+from figures import Figure
+
 HEAD = """# Speed, row by row
 
 This page is written by `python tests/benchmarks --page docs/project/speed.md` from its last run, or from several
 runs of single benchmarks by name: each says when it was measured. [Benchmarks](benchmarks.md) says what limits these
 figures, and what was tried. A ratio says how many times better than the peer: below 1 the peer is better. Times are
-wall time and medians of seven where nothing else is said. A peer that could not be measured says why.
+wall time and medians of seven where nothing else is said. Load is that of the last minute of a benchmark; where it is
+above the number of cores, others computed too. A peer that could not be measured says why.
 
 """
 
@@ -38,14 +41,16 @@ def _machines(benchmarks: Mapping[str, Any]) -> str:
 
 def _section(name: str, what: str, run: Mapping[str, Any]) -> str:
     day = date.fromisoformat(run["date"])
-    works = list(dict.fromkeys(figure["work"] for figure in run["figures"]))
-    lines = [f"## {name}", "", f"{what} Measured on {day.day} {day:%B %Y}.", ""]
+    figures = [Figure.of(record) for record in run["figures"]]
+    works = list(dict.fromkeys(figure.work for figure in figures))
+    busy = "" if run["load"] is None else f", load {run['load']:.1f}"
+    lines = [f"## {name}", "", f"{what} Measured on {day.day} {day:%B %Y}{busy}.", ""]
     if len(works) == 1:
         lines += [f"{works[0][:1].upper()}{works[0][1:]}.", ""]
     own = [] if len(works) == 1 else ["the work"]
     headings = ["what", "dcrfdsl", "peer", "ratio", "goal", "", *own]
     lines += [_line(headings), "|---" * len(headings) + "|"]
-    lines += [_line([*figure["row"], *[figure["work"] for _ in own]]) for figure in run["figures"]]
+    lines += [_line([*figure.row(), *[figure.work for _ in own]]) for figure in figures]
     return "\n".join(lines) + "\n\n"
 
 
