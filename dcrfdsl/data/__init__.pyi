@@ -1,7 +1,3 @@
-from .conversions import (
-    check_places as check_places,
-    discovered as discovered,
-)
 from .corpus import (
     BagColumn as BagColumn,
     Corpus as Corpus,
@@ -10,6 +6,7 @@ from .corpus import (
     StoredCorpus as StoredCorpus,
     joined_scores as joined_scores,
     token_error as token_error,
+    word_column as word_column,
 )
 from .formats import (
     FORM_NAMES as FORM_NAMES,
@@ -20,7 +17,9 @@ from .formats import (
     LeftOut as LeftOut,
     as_task as as_task,
     beginning_of as beginning_of,
+    check_places as check_places,
     data_format as data_format,
+    discovered as discovered,
     format_of_suffix as format_of_suffix,
     written_formats as written_formats,
 )
@@ -52,7 +51,6 @@ from .labels import (
     encode_labels as encode_labels,
     raise_if_any as raise_if_any,
     unknown_by_label as unknown_by_label,
-    unknown_label_tokens as unknown_label_tokens,
 )
 from .readers import read_corpus as read_corpus, stream_corpus as stream_corpus
 from .running_texts import (
@@ -68,6 +66,7 @@ from .segment_marks import (
     mark_table as mark_table,
     remarked as remarked,
     run_table as run_table,
+    runs_of as runs_of,
     segments_of as segments_of,
 )
 from .states import declared_states as declared_states, learn_states as learn_states, variable_states as variable_states
@@ -79,4 +78,3 @@ from .tagged_output import (
     with_predictions_apart as with_predictions_apart,
 )
 from .weighted_bags import joined_bags as joined_bags
-from .word_columns import runs_of as runs_of, word_column as word_column

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import count
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
@@ -18,6 +18,8 @@ from ..syntax import Column, ColumnType, DataSpec
 from .corpus import BagColumn, Corpus, InternedColumn, NumericColumn, joined_scores
 from .number_cells import BadNumbers, NumberFormat, scores_in_order, scores_of_text, shown, vector_of_text
 from .weighted_bags import Item, bags_of_cells, item_of_text, joined_bags
+
+Value = TypeVar("Value")
 
 
 @dataclass(frozen=True)
@@ -56,13 +58,15 @@ class Wanted:
             raise data_error("missing-column", message, file=self.file, help=remedy)
 
 
-def absent_columns(names: Collection[str], wanted: Wanted, line: int, actual: str) -> DcrfError:
+def absent_columns(
+    names: Collection[str], wanted: Wanted, line: int | None, actual: str, help: str | None = None
+) -> DcrfError:
     """The error for required columns missing from the file; `actual` says which columns it has."""
     listed = ", ".join(f"`{name}`" for name in names)
     plural = "columns" if len(names) > 1 else "column"
     declared = " ".join(column.name for column in wanted.columns)
     message = f"{plural} {listed} missing: {actual}, expected `{declared}`"
-    return data_error("missing-column", message, file=wanted.file, line=line)
+    return data_error("missing-column", message, file=wanted.file, line=line, help=help)
 
 
 class Parsed(NamedTuple):
@@ -184,23 +188,16 @@ class _NumberParts:
     def __init__(self, column_type: ColumnType, how: NumberFormat):
         self._type, self._how = column_type, how
         self._parse = _NUMBERS[column_type.name]
-        self._parts: list[Floats] = [np.empty((0,) if column_type.size is None else (0, column_type.size))]
+        self._shape = () if column_type.size is None else (column_type.size,)  # of the value of a token
+        self._parts: list[Floats] = [np.empty((0, *self._shape))]
 
     def add(self, block: InternedColumn | NumericColumn | BagColumn) -> None:
         if isinstance(block, NumericColumn):
             self._parts.append(block.values)
             return
         assert isinstance(block, InternedColumn)
-        shape = (len(block.values),) if self._type.size is None else (len(block.values), self._type.size)
-        parsed, bad = np.full(shape, np.nan), dict[int, str]()
-        for code, text in enumerate(block.values):
-            try:
-                parsed[code] = self._parse(text, self._type, self._how)
-            except ValueError as error:
-                bad[code] = str(error)
-        if bad:
-            raise _BadValues(bad)
-        self._parts.append(parsed[block.codes])
+        parsed = _each_read(block.values, lambda text: self._parse(text, self._type, self._how))
+        self._parts.append(np.array(parsed, np.float64).reshape(-1, *self._shape)[block.codes])
 
     def column(self) -> NumericColumn:
         return NumericColumn(np.concatenate(self._parts))
@@ -212,27 +209,21 @@ class _ScoreParts:
     def __init__(self, column_type: ColumnType, how: NumberFormat):
         self._parts: list[NumericColumn] = []
         self._type, self._decimal = column_type, how.decimal
+        self._first: tuple[list[float], tuple[str, ...]] | None = None  # scores that were read as a text
 
     def add(self, block: InternedColumn | NumericColumn | BagColumn) -> None:
         if isinstance(block, InternedColumn):
-            read, bad = [], dict[int, str]()
-            for code, text in enumerate(block.values):
-                try:
-                    read.append(scores_of_text(text.replace(self._decimal, ".")))
-                    scores_in_order([self._expected or read[0], read[-1]], self._type)
-                except ValueError as error:
-                    bad[code] = str(error)
-            if bad:
-                raise _BadValues(bad)
-            numbers, names = scores_in_order(read, self._type)
+            numbers, names = scores_in_order(_each_read(block.values, self._read), self._type)
             block = NumericColumn(numbers[block.codes], names)
         assert isinstance(block, NumericColumn)
         self._parts.append(block)
 
-    @property
-    def _expected(self) -> tuple[list[float], tuple[str, ...]] | None:
-        """Scores as those that were read first."""
-        return (self._parts[0].values[0].tolist(), tuple(self._parts[0].names)) if self._parts else None
+    def _read(self, text: str) -> tuple[list[float], tuple[str, ...]]:
+        """The scores of a text. ValueError unless they are of the states that the first one has."""
+        read = scores_of_text(text.replace(self._decimal, "."))
+        self._first = self._first or read
+        scores_in_order([self._first, read], self._type)
+        return read
 
     def column(self) -> NumericColumn:
         if not self._parts:
@@ -248,20 +239,28 @@ class _BagParts:
     def add(self, block: InternedColumn | NumericColumn | BagColumn) -> None:
         if isinstance(block, InternedColumn):
             _check_encodable(block.values)
-            block = bags_of_cells(block, [self._read(code, text) for code, text in enumerate(block.values)])
+            block = bags_of_cells(block, _each_read(block.values, self._read))
         assert isinstance(block, BagColumn)
         self._parts.append(block)
 
-    def _read(self, code: int, text: str) -> list[Item]:
-        try:
-            return [
-                self._items.get(part) or self._items.setdefault(part, item_of_text(part)) for part in parts_of(text)
-            ]
-        except ValueError as error:
-            raise _BadValues({code: str(error)}) from None
+    def _read(self, text: str) -> list[Item]:
+        return [self._items.get(part) or self._items.setdefault(part, item_of_text(part)) for part in parts_of(text)]
 
     def column(self) -> BagColumn:
         return self._parts[0] if len(self._parts) == 1 else joined_bags(self._parts)
+
+
+def _each_read(values: Sequence[str], read: Callable[[str], Value]) -> list[Value]:
+    """What each text says. Raises _BadValues with all of those by which `read` raises ValueError."""
+    found, bad = list[Value](), dict[int, str]()
+    for code, text in enumerate(values):
+        try:
+            found.append(read(text))
+        except ValueError as error:
+            bad[code] = str(error)
+    if bad:
+        raise _BadValues(bad)
+    return found
 
 
 def _check_encodable(values: Sequence[str]) -> None:

@@ -2,13 +2,14 @@
 
 Memory is proportional to the tokens: one int32 per token and column (float64 in numeric columns), and each distinct
 value once. A bag has one int32 per item, and a float64 unless all weights are 1. Not here: reading and writing
-(`readers`, `writers`), the meaning of a column.
+(`readers`, `tagged_output`), what labels mean (`label_columns`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import field
+from itertools import islice
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
@@ -244,6 +245,28 @@ class Corpus:
 def token_error(corpus: Corpus, token: int, slug: str, message: str, help: str | None = None) -> DcrfError:
     """The error about a token, with its line."""
     return data_error(slug, message, file=corpus.file, line=int(corpus.token_line[token]), help=help)
+
+
+FEW, ENOUGH = 10, 1000  # so few numbers may be words; so many values tell
+
+
+def word_column(corpus: Corpus, labels: Collection[str]) -> str | None:
+    """What people call the words: the first column of texts that is no label; None if there is none, or if its values
+    are numbers, as times are.
+    """
+    for name, column in corpus.columns.items():
+        if isinstance(column, InternedColumn) and name not in labels:
+            values = column.values
+            return None if len(values) > FEW and all(map(_is_number, islice(values, ENOUGH))) else name
+    return None
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return not text
+    return True
 
 
 def joined_ranges(off: Offsets, chosen: Integers) -> tuple[Offsets, Ints]:

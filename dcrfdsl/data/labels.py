@@ -61,17 +61,6 @@ class EncodedLabels:
         return mask
 
 
-def encode_labels(
-    spec: ModelSpec, states: Mapping[str, Sequence[str]], corpus: Corpus, *, trains: bool = False
-) -> EncodedLabels:
-    """The label columns of a corpus as states. An absent column is -1 throughout; `others` takes unknown values.
-
-    trains: whether distributions are kept; else the likeliest state stands for each. Raises DcrfError if a set has an
-    empty member, and as `label_cells` does.
-    """
-    return _encode(spec, states, corpus, (), trains)
-
-
 def encode_known_labels(spec: ModelSpec, states: Mapping[str, Sequence[str]], corpus: Corpus) -> EncodedLabels:
     """The labels that a corpus fixes before tagging: `_` and the label's mark of a missing value leave a token free.
 
@@ -79,7 +68,7 @@ def encode_known_labels(spec: ModelSpec, states: Mapping[str, Sequence[str]], co
     """
     for label in spec.labels:
         label_column(label, corpus)
-    encoded = _encode(spec, states, corpus, (FREE,))
+    encoded = encode_labels(spec, states, corpus, free=(FREE,))
     for label in spec.labels:
         soft = label_cells(label, states[label.name], corpus, free=(FREE,)).soft
         if soft is not None:
@@ -98,9 +87,15 @@ def encode_known_labels(spec: ModelSpec, states: Mapping[str, Sequence[str]], co
     return encoded
 
 
-def _encode(
-    spec: ModelSpec, states: Mapping[str, Sequence[str]], corpus: Corpus, free: Collection[str], trains: bool = False
-) -> EncodedLabels:
+def encode_labels(
+    spec: ModelSpec, states: Mapping[str, Sequence[str]], corpus: Corpus, *, free: Collection[str] = (),
+    trains: bool = False,
+) -> EncodedLabels:  # fmt: skip
+    """The label columns of a corpus as states. An absent column is -1 throughout; `others` takes unknown values.
+
+    free: further marks for "unknown".   trains: whether distributions are kept; else the likeliest state stands for
+    each. Raises DcrfError if a set has an empty member, and as `label_cells` does.
+    """
     soft: dict[int, SoftStates] = {}
     codes = np.full((len(spec.labels), corpus.num_tokens), UNKNOWN, np.int32)
     unknown_values: list[dict[str, int]] = [{} for _ in spec.labels]
@@ -165,13 +160,8 @@ def _as_states(label: Label, index: Mapping[str, int], reading: Sequence[str]) -
     return tuple(sorted({index[text] for text in texts if text in index})), [t for t in texts if t not in index]
 
 
-def unknown_label_tokens(spec: ModelSpec, states: Mapping[str, Sequence[str]], corpus: Corpus) -> Mask:
-    """[N] tokens where some label has a value, or a member of a set, that is not one of its states."""
-    return np.asarray(unknown_by_label(spec, states, corpus).any(axis=0))
-
-
 def unknown_by_label(spec: ModelSpec, states: Mapping[str, Sequence[str]], corpus: Corpus) -> Mask:
-    """The same for each label, [labels, N]."""
+    """[labels, N] tokens where a label has a value, or a member of a set, that is not one of its states."""
     mask = np.zeros((len(spec.labels), corpus.num_tokens), bool)
     for m, _, tokens in _unknown_label_tokens(spec, states, corpus, ()):
         mask[m, tokens] = True

@@ -5,10 +5,13 @@ Not here: the formats (`formats`), writing (`tagged_output`).
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
 from io import BufferedIOBase
+from itertools import chain, islice
+from operator import methodcaller
 from pathlib import Path
+from typing import Any, TypeVar
 
 from ..foundation import DATA, PATHS, DcrfError, require_kind
 from ..syntax import DataSpec
@@ -17,6 +20,7 @@ from .columns import NOTHING, CorpusBuilder, Parsed, Wanted
 from .corpus import Corpus
 from .formats import Chunk, Reader, TableReader, data_format
 
+Found = TypeVar("Found")
 _READ_BYTES = 1 << 21  # the block size for whole files: larger blocks fall out of the cache
 _READ_ROWS = 100_000  # tokens at once, where the file is no text
 
@@ -99,7 +103,7 @@ class _Reading:
     def parts(self, stream: BufferedIOBase, tokens: int | None, flush: bool | None) -> Iterator[tuple[Parsed, Block]]:
         """What the reader makes of the file, block by block of about so many tokens."""
         if isinstance(self.reader, TableReader):
-            yield from self._of_table(self.reader, stream, tokens or _READ_ROWS)
+            yield from self._of_table(stream, tokens or _READ_ROWS)
         else:
             yield from self._of_text(self.reader, stream, tokens, flush)
         self.reader.warnings += self.reader.left_out.notes(self._file)
@@ -111,44 +115,33 @@ class _Reading:
         size, block = _READ_BYTES if tokens is None else tokens * reader.bytes_per_token, None
         for block in blocks(stream, reader.cut, size=size, file=self._file, flush=flush):
             lined = reader.lined(block)
-            yield self._parsed(lined), lined
+            yield self._fitting(methodcaller("parse", lined)), lined
         reader.finish()
         if block is None:
             yield NOTHING, Block(b"", 1)
 
-    def _parsed(self, block: Block) -> Parsed:
-        assert isinstance(self.reader, Reader)
+    def _of_table(self, stream: BufferedIOBase, rows: int) -> Iterator[tuple[Parsed, Block]]:
+        def begun(reader: TableReader) -> tuple[list[tuple[Parsed, Block]], Iterator[tuple[Parsed, Block]]]:
+            parts = reader.parts(stream, rows)
+            return list(islice(parts, 1)), parts
+
+        yield from chain(*self._fitting(begun))
+
+    def _fitting(self, read: Callable[[Any], Found]) -> Found:
+        """What `read` makes of a part by the reader; of the first one, where that fails, by one without `spare`."""
         narrow, self._narrow = self._narrow, None
         try:
-            return self.reader.parse(block)
+            return read(self.reader)
         except DcrfError as problem:
-            reader = None if narrow is None else _reader(narrow)
-            if not isinstance(reader, Reader):
+            if narrow is None:
                 raise
+            reader = _reader(narrow)
             try:
-                parsed = reader.parse(block)
+                found = read(reader)
             except DcrfError:
                 raise problem from None
             self.reader = reader
-            return parsed
-
-    def _of_table(self, reader: TableReader, stream: BufferedIOBase, rows: int) -> Iterator[tuple[Parsed, Block]]:
-        parts, narrow = reader.parts(stream, rows), self._narrow
-        try:
-            first = next(parts, None)
-        except DcrfError as problem:
-            other = None if narrow is None or not stream.seekable() else _reader(narrow)
-            if not isinstance(other, TableReader):
-                raise
-            stream.seek(0)
-            self.reader, parts = other, other.parts(stream, rows)
-            try:
-                first = next(parts, None)
-            except DcrfError:
-                raise problem from None
-        if first is not None:
-            yield first
-            yield from parts
+            return found
 
 
 def _reader(wanted: Wanted) -> Reader | TableReader:

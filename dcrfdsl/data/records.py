@@ -58,15 +58,10 @@ class Records:
         if not length:
             return
         for column in self._columns or ():
-            values = columns[column.name]
-            if column.type.name == "weighted_bag":
-                self._bags.setdefault(column.name, []).extend(self._to_bags(values, column, number))
-            elif column.type.of:
-                self._scores.setdefault(column.name, []).append(self._to_scores(values, column, number))
-            elif column.type.size is None:
-                self._texts.setdefault(column.name, []).extend(self._to_texts(values, column, number))
-            else:
-                self._vectors.setdefault(column.name, []).append(self._to_vectors(values, column, number))
+            try:
+                self._take_values(columns[column.name], column, number)
+            except ValueError as error:
+                raise self._error(number, f"column `{column.name}`: {error}", "bad-value") from None
         self._lengths.append(length)
         self._numbers.append(number)
 
@@ -154,6 +149,25 @@ class Records:
 
     # values -------------------------------------------------------------------------------------------------------
 
+    def _take_values(self, values: Sequence[Any], column: Column, number: int) -> None:
+        """Gathers the values of a column in a sentence. ValueError says what is wrong with one."""
+        name, of = column.name, column.type
+        if of.name == "weighted_bag":
+            bags = [items_of_value(value) for value in values]
+            try:
+                "".join(item for bag in bags for item, _ in bag).encode()
+            except UnicodeEncodeError:
+                raise ValueError("a name holds half a surrogate pair, which is no text") from None
+            self._bags.setdefault(name, []).extend(bags)
+        elif of.of:
+            scores = NumericColumn(*scores_of_values(values, of))
+            joined_scores([self._expected.setdefault(name, scores), scores])
+            self._scores.setdefault(name, []).append(scores)
+        elif of.size is None:
+            self._texts.setdefault(name, []).extend(self._to_texts(values, column, number))
+        else:
+            self._vectors.setdefault(name, []).append(vectors_of_values(values, of.size))
+
     def _to_texts(self, values: Sequence[Any], column: Column, number: int) -> Sequence[str]:
         if column.type.name == "str" and set(map(type, values)) == {str}:
             return values  # the usual case
@@ -166,33 +180,6 @@ class Records:
                 self._remedy(value, column),
             )  # fmt: skip
         return [text for text in texts if text is not None]
-
-    def _to_bags(self, values: Sequence[Any], column: Column, number: int) -> list[list[Item]]:
-        try:
-            bags = [items_of_value(value) for value in values]
-            "".join(name for bag in bags for name, _ in bag).encode()
-        except UnicodeEncodeError:
-            message = f"column `{column.name}`: a name holds half a surrogate pair, which is no text"
-            raise self._error(number, message, "bad-value") from None
-        except ValueError as error:
-            raise self._error(number, f"column `{column.name}`: {error}", "bad-value") from None
-        return bags
-
-    def _to_vectors(self, values: Sequence[Any], column: Column, number: int) -> Floats:
-        assert column.type.size is not None
-        try:
-            return vectors_of_values(values, column.type.size)
-        except ValueError as error:
-            raise self._error(number, f"column `{column.name}`: {error}", "bad-value") from None
-
-    def _to_scores(self, values: Sequence[Any], column: Column, number: int) -> NumericColumn:
-        try:
-            scores = NumericColumn(*scores_of_values(values, column.type))
-            self._expected = {column.name: scores, **self._expected}
-            joined_scores([self._expected[column.name], scores])
-        except ValueError as error:
-            raise self._error(number, f"column `{column.name}`: {error}", "bad-value") from None
-        return scores
 
     def _remedy(self, value: Any, column: Column) -> str | None:
         """What to do about a number in a column of texts, or about nothing there."""

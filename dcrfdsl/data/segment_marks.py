@@ -14,10 +14,10 @@ states are marks and which moves a scheme allows (`semantics.schema.segment_sche
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import replace
-from itertools import pairwise
-from typing import NamedTuple
+from itertools import groupby, pairwise
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
@@ -28,6 +28,7 @@ from .columns import interned
 from .corpus import Corpus, InternedColumn, token_error
 from .label_columns import places
 
+State = TypeVar("State", bound=Hashable)
 _OUTSIDE = 0
 _MARKS = "OBIES"  # outside; begin, inside, end of a segment; a segment of one token
 #                  O  B  I  E  S    the mark here; a row is the mark before
@@ -73,6 +74,16 @@ def run_table(states: Sequence[str]) -> tuple[Ints, Ints, list[str]]:
         mark[code] = _MARKS.index("O" if state == "O" else "I")
         kind[code] = code
     return mark, kind, list(states)
+
+
+def runs_of(states: Sequence[State]) -> list[tuple[State, int, int]]:
+    """Runs of one state: it, and the first and the last position, from 0."""
+    runs, first = [], 0
+    for state, tokens in groupby(states):
+        size = len(list(tokens))
+        runs.append((state, first, first + size - 1))
+        first += size
+    return runs
 
 
 def segments_of(codes: Integers, mark: Ints, kind: Ints, sentence_off: Offsets) -> Segments:

@@ -197,7 +197,10 @@ def _no_segment(corpus: Corpus | None, label: Label, scheme: str, value: str) ->
     other = "bmes" if semantics.bare_marks(values) else scheme_with(scheme, value)
     lines, line = partial.places(corpus, where), int(corpus.token_line[where[0]])
     message = f"label `{label.name}` has the value `{value}`, which is no `{scheme}` state ({lines})"
-    remedy = _scheme_of(label, scheme, other)
+    marks = ", ".join(f"{one}-X" for one in semantics.SCHEMES[scheme].marks)
+    remedy = f"`{scheme}` reads {marks} and O; `with others = O` reads the rest as O"
+    if other is not None:
+        remedy = f"the data are marked as in `{other}`: write `label {label.name} in {other}`"
     return data_error("not-a-segment", message, file=corpus.file, line=line, help=remedy)
 
 
@@ -206,13 +209,6 @@ def scheme_with(scheme: str, value: str) -> str | None:
     if semantics.split_state(scheme, value) is not None:
         return None
     return next((name for name in semantics.WITH_ENDS if "-" in value and semantics.split_state(name, value)), None)
-
-
-def _scheme_of(label: Label, scheme: str, other: str | None) -> str:
-    if other is not None:
-        return f"the data are marked as in `{other}`: write `label {label.name} in {other}`"
-    marks = ", ".join(f"{one}-X" for one in semantics.SCHEMES[scheme].marks)
-    return f"`{scheme}` reads {marks} and O; `with others = O` reads the rest as O"
 
 
 def _unknown(message: str, remedy: str | None) -> DcrfError:

@@ -5,6 +5,7 @@ from .class_scores import (
     LabelTables as LabelTables,
     ScoreRow as ScoreRow,
     confusion_of as confusion_of,
+    label_errors as label_errors,
     label_tables as label_tables,
     labels_of_runs as labels_of_runs,
     scores_by_type as scores_by_type,
@@ -15,10 +16,6 @@ from .corpus_scores import (
     evaluation_of as evaluation_of,
     metric_tallies as metric_tallies,
     prediction_tallies as prediction_tallies,
-)
-from .error_types import (
-    label_errors as label_errors,
-    shares_a_token as shares_a_token,
 )
 from .evaluation import (
     Evaluation as Evaluation,
@@ -52,6 +49,7 @@ from .segment_scores import (
     compared_segments as compared_segments,
     known_segments as known_segments,
     same_tokens as same_tokens,
+    shares_a_token as shares_a_token,
 )
 from .selection import (
     RiskCoverage as RiskCoverage,

@@ -1,4 +1,5 @@
-"""Scores by class: precision, recall, F1 and support of each state or segment type, their averages, confusion matrices.
+"""Scores by class: precision, recall, F1 and support of each state or segment type, their averages, confusion matrices;
+and errors by type, place by place, so that two models can be compared on what each gets wrong.
 
     micro     of the sums of the counts of all classes
     macro     the plain mean over classes that the gold or the prediction has
@@ -23,11 +24,12 @@ from ..foundation import Ints, dataclass
 from ..semantics import has_segments, plain
 from ..syntax import CallSpec
 from .evaluation import Evaluation, confusion
-from .segment_scores import UNSEEN, ComparedSegments, SegmentCounts, compared_segments
+from .segment_scores import UNSEEN, ComparedSegments, SegmentCounts, compared_segments, same_tokens, shares_a_token
 
 NOTHING = None  # predicted in a sentence without any possible labelling
 UNKNOWN = "(unknown)"  # a gold value that the model does not know, where not even its text is known
 Pair: TypeAlias = tuple[str, str | None]
+Place: TypeAlias = tuple[int, int, str]  # the first and the last token, and the type or the gold state
 
 
 class ScoreRow(NamedTuple):
@@ -177,6 +179,35 @@ def segments_compared(evaluation: Evaluation, label: str, *, runs: bool = False)
 def scores_by_type(evaluation: Evaluation, label: str, *, runs: bool = False) -> ClassScores:
     """The scores of each type of segment of a label. Takes what `segments_compared` takes."""
     return ClassScores(segments_compared(evaluation, label, runs=runs).by_type)
+
+
+def label_errors(evaluation: Evaluation, label: str, *, of_segments: bool, runs: bool = False) -> dict[Place, str]:
+    """The errors of a label by their places: of gold segments, but of predicted ones where they are spurious.
+
+        missing       no predicted segment shares a token with the gold one
+        wrong type    a predicted segment has the same tokens as the gold one, and another type
+        wrong border  a predicted segment shares a token with the gold one, and none has the same tokens
+        spurious      a predicted segment shares no token with a gold one
+        wrong label   of a token, where a label has no segments
+
+    of_segments: whether segments are judged, not tokens.   runs: whether its states have no marks (`segment_scores`).
+    """
+    if not of_segments:
+        gold, states = np.asarray(evaluation.gold[label]), evaluation.states[label]
+        tokens = np.flatnonzero(evaluation.scored(label) & ~evaluation.right(label)).tolist()
+        return {(t, t, states[gold[t]] if gold[t] >= 0 else UNKNOWN): "wrong label" for t in tokens}
+    found, size = segments_compared(evaluation, label, runs=runs), evaluation.num_tokens
+    golds, ours = found.golds, found.ours
+    partner = same_tokens(golds, ours, size)
+    matched = partner >= 0
+    typed = np.zeros_like(matched)
+    typed[matched] = ours.kind[partner[matched]] == golds.kind[matched]
+    untouched = np.where(shares_a_token(golds, ours, size), "wrong border", "missing")
+    spurious = ~shares_a_token(ours, golds, size) & ~shares_a_token(ours, found.unsure, size)
+    of_golds = np.where(typed, "", np.where(matched, "wrong type", untouched)).tolist()
+    places = zip((*golds.start, *ours.start), (*golds.end, *ours.end), (*golds.kind, *ours.kind), strict=True)
+    errors = zip(places, (*of_golds, *np.where(spurious, "spurious", "").tolist()), strict=True)
+    return {(int(start), int(end), found.types[kind]): error for (start, end, kind), error in errors if error}
 
 
 def _row(counts: SegmentCounts) -> ScoreRow:

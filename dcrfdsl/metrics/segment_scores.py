@@ -72,6 +72,16 @@ def same_tokens(segments: Segments, others: Segments, num_tokens: int) -> Ints:
     return partner
 
 
+def shares_a_token(segments: Segments, others: Segments, num_tokens: int) -> Mask:
+    """[segments] whether a segment shares a token with one of the others; segments end at their last token."""
+    edges = np.zeros(num_tokens + 1, np.int64)
+    np.add.at(edges, others.start, 1)
+    np.add.at(edges, others.end + 1, -1)
+    covered = np.concatenate([[0], np.cumsum(np.cumsum(edges)[:num_tokens] > 0)])
+    mask: Mask = covered[segments.end + 1] > covered[segments.start]
+    return mask
+
+
 @dataclass(frozen=True, eq=False)
 class _Cells:
     """What gold cells may hold, after bridging.

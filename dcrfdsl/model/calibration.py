@@ -27,6 +27,7 @@ from ..foundation import (
     data_error,
     dataclass,
     did_you_mean,
+    quoted_names,
     require_kind,
     require_whole,
     spelling_remedy,
@@ -237,7 +238,7 @@ class ModelCalibration(Generic[Model]):
         (6, (5,))
         """
         if of not in KINDS:
-            remedy = spelling_remedy(did_you_mean(of, KINDS), f"the kinds are {_listed(KINDS)}")
+            remedy = spelling_remedy(did_you_mean(of, KINDS), f"the kinds are {', '.join(quoted_names(KINDS))}")
             raise data_error("unknown-method", f"`{of}` is no kind of prediction", help=remedy)
         return self.reliabilities(corpus, bins=bins, threads=threads, kinds=(of,), label=label)[of]
 
@@ -309,7 +310,7 @@ class ModelCalibration(Generic[Model]):
         require_kind(corpus, Corpus, "corpus", CORPUS)
         if method not in CALIBRATIONS:
             message = f"`{method}` is not a way to calibrate"
-            raise data_error("unknown-method", message, help=f"the ways are {_listed(CALIBRATIONS)}")
+            raise data_error("unknown-method", message, help=f"the ways are {', '.join(quoted_names(CALIBRATIONS))}")
         fitted = self._isotonic(corpus, threads) if method == "isotonic" else self._tempered(corpus, threads)
         return self.model.with_record(replace(self.model.record, calibration=fitted, thresholds=()))
 
@@ -339,10 +340,6 @@ class ModelCalibration(Generic[Model]):
             message = f"probabilities cannot be calibrated on `{corpus.file}`: it has no gold labels to judge by"
             raise data_error("cannot-calibrate", message, help="calibrate on other data, or more of it")
         return replace(before, maps=tuple(maps))
-
-
-def _listed(names: Sequence[str]) -> str:
-    return ", ".join(f"`{name}`" for name in names)
 
 
 def _verdicts(

@@ -40,14 +40,18 @@ def log_shares(
 ) -> tuple[Floats, CaseSums]:
     """log p of each part [n] at `weights` [W], NaN in a sentence without any labelling; and the sums behind it.
 
-    log_z: of sentences, where it is known; gets that of the others. DcrfError as of `case_sums`.
+    log_z: of sentences, where it is known; gets that of the others. All are given the labels that the predictor knows.
+    DcrfError if `ModelStructure.sums_fit` does not hold.
     """
     if not parts:
         return np.empty(0), CaseSums(np.empty(0), False, RunStatus())
+    if not predictor.structure.sums_fit:
+        message = "the probability of an event is a ratio of sums over all labellings, and `pruned` leaves some out"
+        raise data_error("cannot-prune", message, help="`tag --marginals` has the probabilities of single labels")
     whole = sorted({s for s, _ in parts} - log_z.keys())
     cases: list[PlacedCase] = [(s, {}) for s in whole]
     cases += [(s, case) for s, of_part in parts for case in of_part]
-    sums = case_sums(predictor, cases, weights, workers)
+    sums = sums_of_cases(predictor, cases, weights, workers)
     log_z |= dict(zip(whole, sums.log_z.tolist(), strict=False))
     logs, end = np.full(len(parts), np.nan), len(whole)
     for n, (s, of_part) in enumerate(parts):
@@ -63,17 +67,6 @@ def _log_sum(logs: Floats) -> float:
     if len(logs) < 2 or peak == -np.inf:
         return peak
     return peak + float(np.log(np.exp(logs - peak).sum()))
-
-
-def case_sums(predictor: Predictor, cases: Sequence[PlacedCase], weights: Floats, workers: Workers) -> CaseSums:
-    """log Z of each case [R] at `weights` [W], given the labels that the predictor knows.
-
-    DcrfError if `ModelStructure.sums_fit` does not hold.
-    """
-    if not predictor.structure.sums_fit:
-        message = "the probability of an event is a ratio of sums over all labellings, and `pruned` leaves some out"
-        raise data_error("cannot-prune", message, help="`tag --marginals` has the probabilities of single labels")
-    return sums_of_cases(predictor, cases, weights, workers)
 
 
 def sums_of_cases(predictor: Predictor, cases: Sequence[PlacedCase], weights: Floats, workers: Workers) -> CaseSums:

@@ -13,7 +13,7 @@ from itertools import pairwise
 import numpy as np
 
 from ..data import Corpus
-from ..foundation import CORPUS, DcrfError, data_error, require_kind, require_whole
+from ..foundation import CORPUS, data_error, require_kind, require_whole
 from ..metrics import (
     Evaluation,
     SentenceCounts,
@@ -80,19 +80,17 @@ def compare(
     require_whole(exchanges, "exchanges")
     require_level(level)
     if len(models) < 2:
-        raise _error("nothing-to-compare", "a comparison takes two models or more", "name another model")
+        raise data_error("nothing-to-compare", "a comparison takes two models or more", help="name another model")
     if not isinstance(corpus, Corpus) and (without := ", ".join(f"`{name}`" for name in models if name not in corpus)):
-        raise _error(
-            "nothing-to-compare", f"`corpus` has no data for {without}", "give data for each model, by its name"
-        )
+        message = f"`corpus` has no data for {without}"
+        raise data_error("nothing-to-compare", message, help="give data for each model, by its name")
     corpora = {name: corpus if isinstance(corpus, Corpus) else corpus[name] for name in models}
     _require_same_sentences(corpora)
     labels = tuple(y for y in next(iter(models.values())).labels if all(y in model.labels for model in models.values()))
     if not labels:
         listed = "; ".join(f"{name}: {', '.join(model.labels)}" for name, model in models.items())
-        raise _error(
-            "nothing-to-compare", f"the models have no label in common ({listed})", "compare models of one task"
-        )
+        message = f"the models have no label in common ({listed})"
+        raise data_error("nothing-to-compare", message, help="compare models of one task")
     evaluations, predictions = [], {}
     for name, model in models.items():
         prediction = model.predict(corpora[name], threads=threads)
@@ -125,10 +123,6 @@ def compare(
     )
 
 
-def _error(slug: str, message: str, remedy: str) -> DcrfError:
-    return data_error(slug, message, help=remedy)
-
-
 def _require_same_sentences(corpora: Mapping[str, Corpus]) -> None:
     (name, first), *others = corpora.items()
     for other, corpus in others:
@@ -137,9 +131,10 @@ def _require_same_sentences(corpora: Mapping[str, Corpus]) -> None:
                 f"`{name}` reads {first.num_sentences:,} sentences with {first.num_tokens:,} tokens, "
                 f"`{other}` {corpus.num_sentences:,} with {corpus.num_tokens:,}, or cuts them elsewhere"
             )
-            raise _error("other-sentences", message, "compare models on the same sentences")
+            raise data_error("other-sentences", message, help="compare models on the same sentences")
     if first.num_tokens == 0:
-        raise _error("empty-file", "there is nothing to compare: the data has no token", "give it sentences")
+        message = "there is nothing to compare: the data has no token"
+        raise data_error("empty-file", message, help="give it sentences")
 
 
 def _common_metrics(

@@ -19,7 +19,7 @@ import numpy as np
 
 from .. import metrics
 from ..criteria import ExpectedShare, SharePenalty, TrainingProblem, counting_problem
-from ..data import Corpus, encode_labels, unknown_label_tokens
+from ..data import Corpus, encode_labels, unknown_by_label
 from ..features import view_label, view_map
 from ..foundation import CORPUS, Codes, Diagnostic, Floats, data_error, dataclass, require_kind, warn_of
 from ..graph import Gold
@@ -77,7 +77,7 @@ class ModelScores:
         """The terms of `log_likelihood` as a function of weights [W]; all other work is done once."""
         require_kind(corpus, Corpus, "corpus", CORPUS)
         gold = encode_labels(self.model.spec, self.model.states, corpus)
-        tokens = np.flatnonzero(unknown_label_tokens(self.model.spec, self.model.states, corpus))
+        _, tokens = np.nonzero(unknown_by_label(self.model.spec, self.model.states, corpus))
         strange = np.zeros(corpus.num_sentences, bool)
         strange[np.searchsorted(corpus.sentence_off, tokens, side="right") - 1] = True
         clamped, free = Predictor.of(self.model.structure, corpus, gold), Predictor.of(self.model.structure, corpus)

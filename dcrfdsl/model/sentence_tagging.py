@@ -108,7 +108,8 @@ class Sentences:
 
     def texts(self, codes: Mapping[str, Codes]) -> Labels:
         """The states of each token as texts: a list if the model has one label, else a dict of lists by label."""
-        return self._laid_out({label: _texts(self._states[label], codes[label]) for label in self.labels})
+        named = ((label, self._states[label]) for label in self.labels)
+        return self._laid_out({label: [states[code] for code in codes[label].tolist()] for label, states in named})
 
     def probabilities(self, tables: Mapping[str, Floats]) -> Probabilities:
         """For each token the probability of each state. tables: by label, [T, states]."""
@@ -136,10 +137,6 @@ class Sentences:
 
 def _has_nothing(values: Any) -> bool:
     return isinstance(values, list | tuple) and not values
-
-
-def _texts(states: Sequence[str], codes: Codes) -> list[str]:
-    return [states[code] for code in codes.tolist()]
 
 
 def _bad_given(message: str, remedy: str | None = None) -> DcrfError:

@@ -38,7 +38,7 @@ from ..foundation import (
 from ..graph import ModelGraph, Parameters, variable_names
 from ..optimizers import Voters
 from ..syntax import Cardinality, Enumerated, Label, Latent, Memory
-from .file_format import model_bytes, read_model, read_model_bytes, write_model
+from .file_format import model_bytes, read_model_bytes
 from .predicting_model import PredictingModel, unusable_weight
 from .record import TrainingRecord
 
@@ -60,19 +60,12 @@ class _Header(BaseModel, extra="forbid"):
     guides: list[str] = []
 
 
-def write_to_file(path: str | Path, model: PredictingModel) -> None:
-    """Writes the model file, whole or not at all. DcrfError if it cannot be written, or has weights that no reader
-    would take.
-    """
-    write_model(path, *_stored(model))
-
-
 def model_as_bytes(model: PredictingModel) -> bytes:
     """The bytes of the model file."""
-    return model_bytes(*_stored(model))
+    return model_bytes(*stored_parts(model))
 
 
-def _stored(model: PredictingModel) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+def stored_parts(model: PredictingModel) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
     """The arrays and the header of the model file. DcrfError where a weight is not usable."""
     for weights in (model.weights, *model.guides.values()):
         strange = unusable_weight(weights)
@@ -101,31 +94,26 @@ def _stored(model: PredictingModel) -> tuple[dict[str, NDArray[Any]], dict[str, 
     return arrays, header
 
 
-def model_from_file(
-    make: type[Model], path: str | Path, registered: Mapping[str, RegisteredFeature], *, unchecked: bool = False
-) -> Model:
-    """The model in a file. DcrfError if it is not valid, or if `registered` lacks a function it needs.
-
-    make: the class of the model.   unchecked: leaves out the checker.
-    """
-    return _read(make, path, read_model(path), registered, unchecked=unchecked)
-
-
 def model_from_bytes(
     make: type[Model], content: bytes, name: str, registered: Mapping[str, RegisteredFeature]
 ) -> Model:
     """The model in the bytes of a model file, without the checker. `name` appears in messages."""
-    return _read(make, name, read_model_bytes(content, name), registered, unchecked=True)
+    return model_of_parts(make, name, read_model_bytes(content, name), registered, unchecked=True)
 
 
-def _read(
+def model_of_parts(
     make: type[Model],
     path: str | Path,
     content: tuple[dict[str, Any], dict[str, NDArray[Any]]],
     registered: Mapping[str, RegisteredFeature],
     *,
-    unchecked: bool,
+    unchecked: bool = False,
 ) -> Model:
+    """The model of a file with this header and these arrays. DcrfError if it is not valid, or if `registered` lacks a
+    function that it needs.
+
+    make: the class of the model.   unchecked: leaves out the checker.
+    """
     stored, arrays = content
     if "checkpoint" in stored:
         remedy = "go on with that training by `dcrfdsl train … --resume`; it writes the model when it ends"

@@ -28,11 +28,12 @@ from ..foundation import (
     warn_of,
 )
 from ..inference import RunStatus, Workers
+from .file_format import read_model, write_model
 from .predicting_model import PredictingModel
 from .predictor import Predictor
 from .record import cut_at_round
 from .sentence_tagging import Sentence
-from .serialization import model_as_bytes, model_from_bytes, model_from_file, write_to_file
+from .serialization import model_as_bytes, model_from_bytes, model_of_parts, stored_parts
 
 if TYPE_CHECKING:  # methods import what tagging does without
     from .annotation import Annotation, Text
@@ -374,7 +375,7 @@ class TrainedModel(PredictingModel):
 
         >>> model.save("address.model")
         """
-        write_to_file(path, self)
+        write_model(path, *stored_parts(self))
 
     @classmethod
     def load(
@@ -415,7 +416,7 @@ def _loaded(
     path: str | Path, registered: Mapping[str, RegisteredFeature] | None, *, unchecked: bool = False
 ) -> TrainedModel:
     """The model in a file. A `DcrfWarning` where a function of the user is not what it was at training."""
-    model = model_from_file(TrainedModel, path, registered or {}, unchecked=unchecked)
+    model = model_of_parts(TrainedModel, path, read_model(path), registered or {}, unchecked=unchecked)
     warn_of(changed_functions(model, path), depth=3)
     return model
 

@@ -16,7 +16,7 @@ from dcrfdsl.data.labels import (
     encode_known_labels,
     encode_labels,
     learn_states,
-    unknown_label_tokens,
+    unknown_by_label,
     variable_states,
 )
 from dcrfdsl.foundation.errors.diagnostics import DcrfError, Diagnostic
@@ -226,7 +226,7 @@ def test_unknown_values_are_counted_and_shown_inside_sets_too() -> None:
     corpus = sentences("noun _", "noun|nuon verb", "nuon verb|X|nuon")
     encoded = encode_labels(model, {"y": ("noun", "verb")}, corpus)
     assert dict(encoded.unknown_values[0]) == {"nuon": 3, "X": 1}
-    assert unknown_label_tokens(model, {"y": ("noun", "verb")}, corpus).tolist() == [
+    assert unknown_by_label(model, {"y": ("noun", "verb")}, corpus)[0].tolist() == [
         False,
         False,
         True,

@@ -9,10 +9,9 @@ from .format_interface import (
     Remarks as Remarks,
     TableReader as TableReader,
     beginning_of as beginning_of,
-    text_options as text_options,
-)
-from .format_table import (
+    check_places as check_places,
     data_format as data_format,
+    discovered as discovered,
     format_of_suffix as format_of_suffix,
     written_formats as written_formats,
 )

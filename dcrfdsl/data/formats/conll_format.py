@@ -93,8 +93,7 @@ class ConllReader(formats.Reader):
 
     def __init__(self, wanted: Wanted):
         super().__init__(wanted)
-        options = formats.text_options(wanted.data)
-        self._separator, self._comment = options.get("separator"), options.get("comment")
+        self._separator, self._comment = self._options.get("separator"), self._options.get("comment")
         self._columns: tuple[Column, ...] | None = None  # decided by the first line of cells
 
     def parse(self, block: Block) -> Parsed:

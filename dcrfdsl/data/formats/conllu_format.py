@@ -55,7 +55,6 @@ class ConlluReader(formats.Reader):
 
     def __init__(self, wanted: Wanted):
         super().__init__(wanted)
-        formats.text_options(wanted.data)
         for column in wanted.columns:
             if column.source == JOINED and set(joined_columns(column)) <= set(CONLLU_COLUMNS):
                 continue

@@ -45,7 +45,6 @@ class CrfsuiteReader(formats.Reader):
 
     def __init__(self, wanted: Wanted):
         super().__init__(wanted)
-        formats.text_options(wanted.data)
         if [column.type.name for column in wanted.columns] != ["str", "weighted_bag"]:
             raise _unfit(wanted)
         self._items: dict[str, Item] = {"": ("", 0.0)}  # what each attribute says, over all blocks
@@ -79,7 +78,6 @@ class GrmmReader(formats.Reader):
 
     def __init__(self, wanted: Wanted):
         super().__init__(wanted)
-        formats.text_options(wanted.data)
         *labels, features = wanted.columns or (None,)
         texts = all(column is not None and column.type.name == "str" for column in labels)
         if features is None or features.type.name not in ("bag", "weighted_bag") or not texts:
@@ -266,20 +264,20 @@ class CrfsuiteEmitter(formats.Emitter):
     def _label(self, text: str, name: str, corpus: Corpus, token: int) -> str:
         if text == WEIGHT:
             why = "such a line gives a sentence a weight in CRFsuite"
-            raise written.unwritable(corpus, token, name, text, why, "write `jsonl`")
-        if text and not text.strip(ASCII_SPACE):
-            raise written.unwritable(
-                corpus, token, name, text, "the line could be read as a blank one", "write `jsonl`"
-            )
-        return self._checked(escaped(text), name, corpus, token)
+        elif text and not text.strip(ASCII_SPACE):
+            why = "the line could be read as a blank one"
+        else:
+            return self._checked(escaped(text), name, corpus, token)
+        raise written.unwritable(corpus, token, name, text, why, "write `jsonl`")
 
     def _checked(self, cell: str, name: str, corpus: Corpus, token: int) -> str:
         if not cell or any(char in cell for char in "\t\n\r"):
             why = "labels and attributes of CRFsuite have no TAB and no line end and are not empty"
-            raise written.unwritable(corpus, token, name, cell, why, "write `jsonl`")
-        if "\0" in cell:
-            raise written.unwritable(corpus, token, name, cell, written.NO_ZERO, "write `jsonl`")
-        return cell
+        elif "\0" in cell:
+            why = written.NO_ZERO
+        else:
+            return cell
+        raise written.unwritable(corpus, token, name, cell, why, "write `jsonl`")
 
 
 _ITEMS: Mapping[str, Callable[[str, Any], list[Item]]] = {

@@ -20,10 +20,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from ...foundation import DcrfError, Ints, Mask, data_error, did_you_mean
+from ...foundation import DcrfError, Ints, data_error
 from ...syntax import Column, DataSpec
 from ..column_blocks import Block
-from ..columns import NOTHING, Parsed, Wanted, absent_columns
+from ..columns import NOTHING, Parsed, Wanted
 from ..corpus import Corpus, InternedColumn
 from ..number_cells import shown
 from . import format_interface as formats
@@ -48,7 +48,7 @@ class DelimitedReader(formats.Reader):
     def __init__(self, wanted: Wanted):
         super().__init__(wanted)
         self._dialect = dialect_of(wanted.data)
-        self._sentence_name = formats.text_options(wanted.data).get("sentence")
+        self._sentence_name = self._options.get("sentence")
         self._names: list[str] | None = None  # of the header
         self._numbers: dict[str, int] = {}  # column of the template → cell of a row
         self._sentence: int | None = None  # cell that tells sentences apart
@@ -67,7 +67,7 @@ class DelimitedReader(formats.Reader):
         if self._sentence_name is not None and count > 0 and table.stray() is None:
             rows = self._token_rows(table.first(count), self._line)
             rows = rows[table.widths[rows] == len(self._names or ())]
-            starts = rows[self._changes(table, rows)] if len(rows) else rows
+            starts = rows[1:][np.diff(self._ids(table, rows)[0]) != 0] if len(rows) else rows
             last = max(last, int(starts[-1]) if len(starts) else 0)
         self._cut = table.first(last) if last else None
         return int(table.row_end[last - 1]) if last else 0
@@ -89,8 +89,8 @@ class DelimitedReader(formats.Reader):
         self._check_header_again(columns, lines[rows])
         starts = np.diff(np.cumsum(table.blank)[rows], prepend=-1) != 0
         if self._sentence is not None:
-            starts |= self._changes(table, rows)
             ids, column = self._ids(table, rows)
+            starts[1:] |= np.diff(ids) != 0
             for n in np.flatnonzero(np.diff(ids, prepend=-1)).tolist():  # refuses rows that are not sorted
                 self._order.begin(column.values[ids[n]], int(lines[rows[n]]))
         first = np.flatnonzero(starts)
@@ -115,52 +115,15 @@ class DelimitedReader(formats.Reader):
         return rows[1:]
 
     def _read_header(self, table: RowTable, row: int, line: int) -> None:
-        wanted, names = self._wanted, table.cells(row)
-        wanted_names = {column.name: formats.header_name(column) for column in wanted.columns}
-        there = [column for column in wanted.columns if wanted_names[column.name] in names]
-        absent = [column for column in wanted.columns if column not in there]
-        unlabelled = {column.name for column in absent} == wanted.optional.intersection(wanted_names)
-        asked = [wanted_names[column.name] for column in absent]
-        if absent and (not unlabelled or wanted.required.intersection(column.name for column in absent)):
-            raise self._absent(asked, names, line)
-        if self._sentence_name is not None and self._sentence_name not in names:
-            raise self._absent([self._sentence_name], names, line)
-        used = [*(wanted_names[column.name] for column in there), *filter(None, [self._sentence_name])]
-        twice = next((name for name in used if names.count(name) > 1), None)
-        if twice is not None:
-            message = f"the first row names {names.count(twice)} columns `{twice}`, and one is to be read"
-            remedy = "give each column a name of its own"
-            raise data_error("bad-header", message, file=wanted.file, line=line, help=remedy)
+        names, sentence = table.cells(row), self._sentence_name
+        there = formats.named_columns(
+            self._wanted, names, "the first row names", sentence, line=line, remedy=_remedy_of_header
+        )
         self._names = names
-        self._numbers = {column.name: names.index(wanted_names[column.name]) for column in there}
-        self._sentence = None if self._sentence_name is None else names.index(self._sentence_name)
-
-    def _absent(self, asked: list[str], names: list[str], line: int) -> DcrfError:
-        listed = " ".join(f"`{name}`" for name in names[:12])
-        error = absent_columns(asked, self._wanted, line, f"the first row names {listed}")
-        (problem,) = error.diagnostics
-        name = asked[0]
-        spaced = next((other for other in names if other.strip() == name), None)
-        marks = [mark for mark in ";\t,|" if len(names) == 1 and mark in names[0]]
-        if marks:
-            mark = "\\t" if marks[0] == "\t" else marks[0]
-            remedy: str | None = f'if it is split otherwise, declare `separator = "{mark}"` in the `data` statement'
-        elif spaced is not None:
-            remedy = f"the name is {spaced!r} there: remove the white space around it"
-        elif guess := did_you_mean(name, names):
-            plain = guess.isidentifier()
-            remedy = f"did you mean `{name} = {guess}`?" if plain else f'did you mean `{name} = column("{guess}")`?'
-        else:
-            remedy = "the first row holds the names of the columns; put one there if the file has none"
-        return data_error(problem.slug, problem.message, file=self._wanted.file, line=line, help=remedy)
+        self._numbers = {column.name: names.index(formats.header_name(column)) for column in there}
+        self._sentence = None if sentence is None else names.index(sentence)
 
     # rows -------------------------------------------------------------------------------------------------------
-
-    def _changes(self, table: RowTable, rows: Ints) -> Mask:
-        """[T] rows whose sentence is another than that of the row above; an empty cell is no change."""
-        ids, _ = self._ids(table, rows)
-        changed: Mask = np.diff(ids, prepend=ids[:1]) != 0
-        return changed
 
     def _ids(self, table: RowTable, rows: Ints) -> tuple[Ints, InternedColumn]:
         """[T] the code of each row's sentence value, which an empty cell takes from above, -1 if there is none; and the
@@ -264,6 +227,18 @@ class DelimitedReader(formats.Reader):
                 f"{self._wanted.file}:{line}: a cell begins and ends with a quote, which is read as part of it; if "
                 'quotes enclose cells, declare `quote = "\\""` (said once)'
             )
+
+
+def _remedy_of_header(name: str, names: Sequence[str]) -> str:
+    """What to do where the first row lacks a name."""
+    if len(names) == 1 and (marks := [mark for mark in ";\t,|" if mark in names[0]]):
+        mark = "\\t" if marks[0] == "\t" else marks[0]
+        return f'if it is split otherwise, declare `separator = "{mark}"` in the `data` statement'
+    spaced = next((other for other in names if other.strip() == name), None)
+    if spaced is not None:
+        return f"the name is {spaced!r} there: remove the white space around it"
+    missing = "the first row holds the names of the columns; put one there if the file has none"
+    return formats.near_column(name, names) or missing
 
 
 _Edit = tuple[int, int, bytes]  # bytes of the block: first, last (excluded), and what replaces them

@@ -29,7 +29,6 @@ class FastaReader(formats.Reader):
 
     def __init__(self, wanted: Wanted):
         super().__init__(wanted)
-        formats.text_options(wanted.data)
         self._columns: tuple[Column, ...] | None = None  # decided by the first record
 
     def cut(self, text: bytes) -> int:

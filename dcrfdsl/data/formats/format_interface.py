@@ -2,7 +2,8 @@
 
 A format is a file `NAME_format.py` with its reader, its tagger (which writes predictions beside what was read) and its
 emitter (which writes a corpus), and with a `DataFormat` that holds these and what a conversion asks. What a template
-may say of it, its columns and options, stands in `FORMATS` of `semantics`; `format_table` finds the file by that name.
+may say of it, its columns and options, stands in `FORMATS` of `semantics`; `data_format` loads the file by that name,
+when it is first asked for.
 
 A file has all declared columns, or all but the optional ones (labels, when tagging). Its first line decides which, and
 the other lines must agree. Not here: the formats themselves, values as cells (`written_cells`).
@@ -14,15 +15,17 @@ import re
 from collections import Counter, deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
+from functools import cache
+from importlib import import_module
 from io import BufferedIOBase
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, TypeAlias
 
-from ...foundation import DcrfError, Diagnostic, Ints, data_error, dataclass, did_you_mean
+from ...foundation import DcrfError, Diagnostic, Ints, data_error, dataclass, did_you_mean, spelling_remedy
 from ...semantics import FORMATS, plain
 from ...syntax import Column, ColumnType, DataSpec
 from ..column_blocks import Block, open_source
-from ..columns import Parsed, Wanted
+from ..columns import Parsed, Wanted, absent_columns
 from ..corpus import Corpus
 from ..number_cells import NumberFormat, shown
 
@@ -49,13 +52,13 @@ class LeftOutTexts:
 
 
 class FileReader:
-    """Reads one file; `Reader` reads text, `TableReader` anything else.
+    """Reads one file; `Reader` reads text, `TableReader` anything else. `DcrfError` for options that it cannot use.
 
     warnings: so far.   left_out: what of the gold does not count, of which a warning comes at the end.
     """
 
     def __init__(self, wanted: Wanted):
-        self._wanted = wanted
+        self._wanted, self._options = wanted, text_options(wanted.data)
         self.warnings: list[str] = []
         self.left_out = LeftOutTexts()
 
@@ -149,17 +152,15 @@ class SentenceOrder:
         self._file, self._unit = file, unit
         self._recent: deque[Any] = deque()
         self._seen: set[Any] = set()
-        self._last: Any = None
 
     def begin(self, name: Any, number: int) -> None:
         """A sentence begins at a row. `DcrfError` if its name was that of an earlier one, not the one just before."""
-        if self._recent and name == self._last:
+        if self._recent and name == self._recent[-1]:
             return
         if name in self._seen:
             message = f"sentence {shown(name)} comes again in {self._unit} {number}, after another sentence"
             remedy = "sort the rows by sentence, or give each sentence a name of its own"
             raise data_error("split-sentence", message, file=self._file, line=number, help=remedy)
-        self._last = name
         self._seen.add(name)
         self._recent.append(name)
         if len(self._recent) > _REMEMBERED:
@@ -264,6 +265,38 @@ class LeftOut:
 def header_name(column: Column) -> str:
     """The name of a column in the first row: `pos`, or the text of `column("Part of speech")`."""
     return column.source if column.key is None else column.key
+
+
+def near_column(name: str, names: Sequence[str]) -> str | None:
+    """What to do about a name that a file does not have, by a near one that it has; None without."""
+    guess = did_you_mean(name, names)
+    near = guess if guess is None or guess.isidentifier() else f'column("{guess}")'
+    return None if near is None else f"did you mean `{name} = {near}`?"
+
+
+def named_columns(
+    wanted: Wanted, names: Sequence[str], found: str, sentence: str | None = None, *, line: int | None = None,
+    remedy: Callable[[str, Sequence[str]], str | None] = near_column,
+) -> tuple[Column, ...]:  # fmt: skip
+    """The columns of a file that names them: all, or all but the optional ones. `DcrfError` if it lacks others, the
+    column `sentence` among them, or has two of one name.
+
+    names: of the file.   found: who has them, as `the file has`.   line: where.   remedy: of a name that is absent.
+    """
+    absent = {column.name: header_name(column) for column in wanted.columns if header_name(column) not in names}
+    unlabelled = absent.keys() == wanted.optional.intersection(column.name for column in wanted.columns)
+    asked = list(absent.values()) if not unlabelled or absent.keys() & wanted.required else []
+    asked += [] if sentence is None or sentence in names else [sentence]
+    if asked:
+        listed = " ".join(f"`{name}`" for name in names[:_MOST_NAMES])
+        raise absent_columns(asked, wanted, line, f"{found} {listed}", remedy(asked[0], names))
+    there = tuple(column for column in wanted.columns if column.name not in absent)
+    used = [*map(header_name, there), *filter(None, [sentence])]
+    twice = next((name for name in used if names.count(name) > 1), None)
+    if twice is not None:
+        message = f"{found} {names.count(twice)} columns `{twice}`, and one is to be read"
+        raise data_error("bad-header", message, file=wanted.file, line=line, help="give each column a name of its own")
+    return there
 
 
 PREFIX = "predicted_"  # what the names of new columns begin with, so that no column of the file is lost
@@ -372,3 +405,62 @@ class DataFormat:
 def header_places(column: Column, options: Mapping[str, str]) -> Sequence[str]:
     """The `place_names` of formats with named columns."""
     return [header_name(column)]
+
+
+# formats by name ----------------------------------------------------------------------------------------------------
+
+_IN_FILE_OF = {"tsv": "csv", "grmm": "crfsuite"}  # formats that share the file of another one
+
+
+@cache
+def data_format(name: str) -> DataFormat:
+    """The format `name`. `DcrfError` if there is none."""
+    if name not in FORMATS:
+        remedy = spelling_remedy(FORMATS.suggest(name), f"known formats: {', '.join(FORMATS)}")
+        raise DcrfError(Diagnostic("unknown-format", f"`{name}` is not a data format", help=remedy))
+    found: DataFormat = import_module(f".{_IN_FILE_OF.get(name, name)}_format", __package__).FORMATS[name]
+    return found
+
+
+def written_formats() -> list[str]:
+    """The formats that data can be converted to."""
+    return [name for name in FORMATS if data_format(name).emitter is not None]
+
+
+def format_of_suffix(suffix: str) -> str | None:
+    """The format that an ending of a file name means, as `.csv`; None if it means none."""
+    return next((name for name in FORMATS if suffix in data_format(name).suffixes), None)
+
+
+def discovered(path: str, data: DataSpec) -> DataSpec:
+    """The statement with all columns of the file. `DcrfError` if the format does not name its columns."""
+    columns_of = data_format(data.format).columns_of
+    if columns_of is None:
+        message = f"`{data.format}` does not say how the columns of `{path}` are called"
+        remedy = f"name them in order: --from '{data.format}(word, pos)'; or take those of a template: --template"
+        raise DcrfError(Diagnostic("missing-column", message, help=remedy))
+    if path == "-":
+        message = "the names of the columns cannot be looked up in what comes through a pipe"
+        raise DcrfError(Diagnostic("missing-column", message, help=f"name them: --from '{data.format}(word, pos)'"))
+    return data.model_copy(update={"columns": tuple(columns_of(path, data))})
+
+
+def check_places(data: DataSpec, source: DataSpec) -> None:
+    """`DcrfError` if the output has one place for two columns, or a place that no reader finds again.
+
+    source: what the columns are read from. Labels that are read from one list of spans are written into one.
+    """
+    names_of = data_format(data.format).place_names
+    if names_of is None:
+        return
+    options, taken = text_options(data), dict[str, str]()
+    lists = {f"`{column.name}`": column.key for column in source.columns if column.source == "spans"}
+    if "sentence" in options and data.format in ("csv", "tsv"):
+        taken[options["sentence"]] = "the number of the sentence"
+    for column in data.columns:
+        for place in names_of(column, options):
+            one_list = f"`{column.name}`" in lists and lists[f"`{column.name}`"] == lists.get(taken.get(place, ""), "")
+            if place in taken and not one_list:
+                message = f"`{data.format}` has one place `{place}`, and {taken[place]} and `{column.name}` go there"
+                raise DcrfError(Diagnostic("declared-twice", message, help="give each a place of its own"))
+            taken[place] = f"`{column.name}`"

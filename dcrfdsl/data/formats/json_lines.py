@@ -285,7 +285,12 @@ def _step(expects: str, chars: str, at: int, records: list[tuple[int, int]]) -> 
 _LONGEST_WORD = 12  # a cut number, `-Infinity` or `\u12` is shorter
 
 
-def json_records(chunk: Chunk) -> Iterator[Any]:
-    for number, line in enumerate(chunk.block.text.decode().split("\n"), chunk.block.first_line):
+def json_values(block: Block, file: str, remedy: str) -> Iterator[tuple[int, int, Any]]:
+    """Of each line that is not blank: its number in the block, from 0, the line of the file, and the value.
+
+    remedy: where it is no JSON, see `decoded`.
+    """
+    for n, line in enumerate(block.text.decode().split("\n")):
         if line and not line.isspace():
-            yield decoded(line, number, chunk.corpus.file, "")
+            number = block.line_of(n)
+            yield n, number, decoded(line, number, file, remedy)

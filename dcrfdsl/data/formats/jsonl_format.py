@@ -24,7 +24,7 @@ from ..columns import Parsed, Wanted
 from ..corpus import Corpus
 from ..records import Records
 from . import format_interface as formats
-from .json_lines import changed_json, decoded, json_records, refusal, scores_as_json
+from .json_lines import changed_json, decoded, json_values, refusal, scores_as_json
 from .written_cells import lines_of, values_of
 
 _REMEDY = "one sentence a line, as a JSON object of lists or a JSON list of objects"
@@ -35,28 +35,23 @@ class JsonlReader(formats.Reader):
 
     def __init__(self, wanted: Wanted):
         super().__init__(wanted)
-        formats.text_options(wanted.data)
         for column in wanted.columns:
             if column.key is not None:
                 message = f"`{column.name}` asks for a key of `{column.source}`; `jsonl` has no keys"
                 raise DcrfError(Diagnostic("unknown-column", message))
-        self._file = wanted.file
         self._keys = frozenset(column.source for column in wanted.columns)
-        self._gold = wanted.gold
         self._records = Records(wanted, key=attrgetter("source"), unit="line")
 
     def cut(self, text: bytes) -> int:
         return text.rfind(b"\n") + 1
 
     def parse(self, block: Block) -> Parsed:
-        for number, line in enumerate(block.text.decode().split("\n"), block.first_line):
-            if line and not line.isspace():
-                sentence = decoded(line, number, self._file, _REMEDY)
-                reason = refusal(sentence, self._keys) if self._gold else None
-                if reason is None:
-                    self._records.add(sentence, number)
-                else:
-                    self.left_out.add(f"left out, as {reason}", number, "sentence")
+        for _, number, sentence in json_values(block, self._wanted.file, _REMEDY):
+            reason = refusal(sentence, self._keys) if self._wanted.gold else None
+            if reason is None:
+                self._records.add(sentence, number)
+            else:
+                self.left_out.add(f"left out, as {reason}", number, "sentence")
         return self._records.take()
 
 
@@ -116,13 +111,12 @@ class JsonlEmitter(formats.Emitter):
 
 def _look(left: formats.LeftOut, chunk: formats.Chunk, kept: Collection[str]) -> None:
     read = {column.source for column in chunk.data.columns if column.name in kept}
-    count = 0
-    for sentence in json_records(chunk):
-        count += 1
+    left.counts["sentences without a token"] -= chunk.corpus.num_sentences
+    for _, _, sentence in json_values(chunk.block, chunk.corpus.file, ""):
+        left.counts["sentences without a token"] += 1
         for item in [sentence] if isinstance(sentence, dict) else sentence:
             if isinstance(item, dict):
                 left.names.update((key, None) for key in item if key not in read)
-    left.counts["sentences without a token"] += count - chunk.corpus.num_sentences
 
 
 def _columns_of_first_line(path: str, data: DataSpec) -> Sequence[Column]:

@@ -19,10 +19,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...foundation import DcrfError, Ints, data_error, dataclass, did_you_mean
+from ...foundation import DcrfError, Ints, data_error, dataclass
 from ...syntax import Column, ColumnType, DataSpec
 from ..column_blocks import Block, open_source
-from ..columns import NOTHING, Parsed, Wanted, absent_columns
+from ..columns import NOTHING, Parsed, Wanted
 from ..corpus import Corpus, NumericColumn
 from ..records import Records
 from . import format_interface as formats
@@ -49,14 +49,14 @@ class _Numbered:
 class NpzReader(formats.TableReader):
     def __init__(self, wanted: Wanted):
         super().__init__(wanted)
-        self._lengths = _name_of_lengths(wanted.data)
+        self._lengths = self._options.get("lengths", LENGTHS)
         self._records = Records(wanted, key=formats.header_name, unit="archive")
 
     def parts(self, stream: BufferedIOBase, tokens: int) -> Iterator[tuple[Parsed, Block]]:
         wanted = self._wanted
         arrays = _loaded(stream, wanted.file)
         lengths = _lengths(arrays, self._lengths, wanted.file)
-        columns = self._columns(arrays)
+        columns = formats.named_columns(wanted, list(arrays), "the archive has")
         cut = {
             formats.header_name(column): _sentences(column, arrays[formats.header_name(column)], lengths, wanted.file)
             for column in columns
@@ -71,20 +71,6 @@ class NpzReader(formats.TableReader):
         if not len(lengths):
             yield NOTHING, Block(b"", 1, rows=RowBatch(_Numbered(0), True))
 
-    def _columns(self, arrays: Arrays) -> list[Column]:
-        wanted = self._wanted
-        absent = [column for column in wanted.columns if formats.header_name(column) not in arrays]
-        names = {column.name for column in absent}
-        if absent and (names != wanted.optional or wanted.required & names):
-            asked = [formats.header_name(column) for column in absent if column.name not in wanted.optional]
-            asked = asked or [formats.header_name(column) for column in absent]
-            listed = " ".join(f"`{name}`" for name in list(arrays)[:12])
-            (problem,) = absent_columns(asked, wanted, 1, f"the archive has {listed}").diagnostics
-            guess = did_you_mean(asked[0], arrays)
-            remedy = f"did you mean `{asked[0]} = {guess}`?" if guess else None
-            raise data_error(problem.slug, problem.message, file=wanted.file, help=remedy)
-        return [column for column in wanted.columns if column not in absent]
-
 
 def _name_of_lengths(data: DataSpec) -> str:
     return formats.text_options(data).get("lengths", LENGTHS)
@@ -95,6 +81,7 @@ def _loaded(stream: BufferedIOBase, file: str) -> dict[str, NDArray[Any]]:
     if not stream.seekable():
         message = "an archive is read from its end, which a pipe does not have"
         raise data_error("bad-archive", message, file=file, help="write it to a file first")
+    stream.seek(0)  # which an earlier reading has left elsewhere
     try:
         archive = np.load(stream, allow_pickle=False)
         if not isinstance(archive, np.lib.npyio.NpzFile):

@@ -20,10 +20,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...foundation import LazyModule, data_error, did_you_mean, needed
+from ...foundation import LazyModule, data_error, needed
 from ...syntax import Column, ColumnType, DataSpec
 from ..column_blocks import Block, open_source
-from ..columns import NOTHING, Parsed, Wanted, absent_columns
+from ..columns import NOTHING, Parsed, Wanted
 from ..corpus import Corpus, NumericColumn
 from ..records import Records
 from ..weighted_bags import mapped
@@ -67,7 +67,7 @@ def clear_parquet_errors(file: str) -> Iterator[None]:
 class ParquetReader(formats.TableReader):
     def __init__(self, wanted: Wanted):
         super().__init__(wanted)
-        self._sentence = formats.text_options(wanted.data).get("sentence")
+        self._sentence = self._options.get("sentence")
         self._records = Records(wanted, key=formats.header_name, unit="row")
         self._order = formats.SentenceOrder(wanted.file, "row")
 
@@ -79,7 +79,7 @@ class ParquetReader(formats.TableReader):
         with clear_parquet_errors(file):
             source = parquet.ParquetFile(stream)
             schema = source.schema_arrow
-        columns = self._columns(schema)
+        columns = formats.named_columns(self._wanted, schema.names, "the file has", self._sentence)
         by_sentence = self._by_sentence(schema, columns)
         if not by_sentence and self._sentence is None:
             message = "a row of this file is a token, and nothing tells the sentences apart"
@@ -103,25 +103,6 @@ class ParquetReader(formats.TableReader):
             yield NOTHING, Block(b"", 1, b"", RowBatch(schema.empty_table(), by_sentence))
 
     # the schema -------------------------------------------------------------------------------------------------
-
-    def _columns(self, schema: Any) -> tuple[Column, ...]:
-        wanted, names = self._wanted, list(schema.names)
-        absent = [column for column in wanted.columns if formats.header_name(column) not in names]
-        unlabelled = {column.name for column in absent} == wanted.optional
-        asked = [formats.header_name(column) for column in absent]
-        if self._sentence is not None and self._sentence not in names:
-            asked, unlabelled = [self._sentence, *asked], False
-        if asked and (not unlabelled or wanted.required.intersection(column.name for column in absent)):
-            guess = did_you_mean(asked[0], names)
-            listed = " ".join(f"`{name}`" for name in names[:12])
-            (problem,) = absent_columns(asked, wanted, 1, f"the file has {listed}").diagnostics
-            remedy = f"did you mean `{asked[0]} = {guess}`?" if guess else None
-            raise data_error(problem.slug, problem.message, file=wanted.file, help=remedy)
-        used = [formats.header_name(column) for column in wanted.columns if column not in absent]
-        twice = next((name for name in used if names.count(name) > 1), None)
-        if twice is not None:
-            raise data_error("bad-header", f"the file has {names.count(twice)} columns `{twice}`", file=wanted.file)
-        return tuple(column for column in wanted.columns if column not in absent)
 
     def _by_sentence(self, schema: Any, columns: Sequence[Column]) -> bool:
         """Whether a row is a sentence; `DcrfError` if some columns say so and others do not."""

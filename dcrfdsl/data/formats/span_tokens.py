@@ -255,13 +255,3 @@ def segments_in(marks: Sequence[str], sentence_off: Offsets) -> list[list[tuple[
     ):
         segments[s].append((first, last, names[number]))
     return segments
-
-
-def spans_of_marks(
-    marks: Sequence[str], tokens: Sequence[tuple[int, int]], sentence_off: Offsets
-) -> list[list[tuple[int, int, str]]]:
-    """The spans of each sentence, from the marks and the offsets of all N tokens."""
-    return [
-        [(tokens[begin + first][0], tokens[begin + last][1], label) for first, last, label in segments]
-        for begin, segments in zip(sentence_off[:-1].tolist(), segments_in(marks, sentence_off), strict=True)
-    ]

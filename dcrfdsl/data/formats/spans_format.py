@@ -35,7 +35,7 @@ from ..corpus import Corpus, token_error
 from ..number_cells import shown
 from ..segment_marks import as_iob1, marks_of_segment
 from . import format_interface as formats, span_records as records, span_tokens
-from .json_lines import ArrayLines, changed_json, decoded, json_records
+from .json_lines import ArrayLines, changed_json, decoded, json_values
 from .written_cells import cell_texts, lines_of, token_lines
 
 SPANS = "spans"  # the source of columns that hold segments
@@ -78,7 +78,7 @@ class SpansReader(formats.Reader):
 
     def __init__(self, wanted: Wanted):
         super().__init__(wanted)
-        self._options = SpanOptions.of(wanted.data)
+        self._how = SpanOptions.of(wanted.data)
         self._schemes = {one.label: (one.scheme, one.types) for one in wanted.data.schemes}
         self._spare = wanted.optional - wanted.required
         self._columns: tuple[Column, ...] | None = None  # decided by the first line with a token
@@ -96,13 +96,7 @@ class SpansReader(formats.Reader):
         self._array.finish()
 
     def parse(self, block: Block) -> Parsed:
-        def values() -> Iterator[tuple[int, int, Any]]:
-            for n, line in enumerate(block.text.decode().split("\n")):
-                if line and not line.isspace():
-                    number = block.line_of(n)
-                    yield n, number, decoded(line, number, self._wanted.file, _REMEDY)
-
-        return self.gathered(values())
+        return self.gathered(json_values(block, self._wanted.file, _REMEDY))
 
     def gathered(self, values: Iterable[tuple[int, int, Any]]) -> Parsed:
         """The sequences of records, each with its place in a block and its line in the file."""
@@ -132,7 +126,7 @@ class SpansReader(formats.Reader):
             text.encode()
         except UnicodeEncodeError:
             raise self._error("bad-value", "the text holds half a surrogate pair, which is no text", number) from None
-        tokens = self._options.tokens(record, text)
+        tokens = self._how.tokens(record, text)
         if not tokens:
             return {}, 0
         columns, found = {}, dict[str | None, records.ReadSpans]()
@@ -190,7 +184,7 @@ class SpansReader(formats.Reader):
     def _marks(
         self, column: Column, found: Sequence[records.RawSpan], tokens: span_tokens.Offsets2, text: str, number: int
     ) -> list[str]:
-        options, needed = self._options, column.name not in self._spare
+        options, needed = self._how, column.name not in self._spare
 
         def complain(bad: span_tokens.BadSpan) -> None:
             self._warn(f"{self._wanted.file}:{number}: {bad}")
@@ -405,17 +399,17 @@ class SpansEmitter(formats.Emitter):
 
     def write(self, corpus: Corpus) -> bytes:
         texts, tokens = self._texts(corpus)
-        marked = {column.name: self._segments(column, corpus, tokens) for column in self._spans}
+        marked = {column.name: self._segments(column, corpus) for column in self._spans}
         off, lines = corpus.sentence_off.tolist(), []
         for s, text in enumerate(texts):
             units = span_tokens.to_units(text) if self._options.utf16 else None
-            counted = units or range(len(text) + 1)
-            places = [[counted[start], counted[end]] for start, end in tokens[off[s] : off[s + 1]]]
+            counted, own = units or range(len(text) + 1), tokens[off[s] : off[s + 1]]
+            places = [[counted[start], counted[end]] for start, end in own]
             of_key: dict[str, list[records.MadeSpan]] = {}
             for column in self._spans:
                 of_key.setdefault(column.key or self._key, []).extend(
-                    records.MadeSpan(counted[start], counted[end], label, text[start:end])
-                    for start, end, label in marked[column.name][s]
+                    records.MadeSpan(places[a][0], places[b][1], label, text[own[a][0] : own[b][1]])
+                    for a, b, label in marked[column.name][s]
                 )
             for made in of_key.values():
                 made.sort(key=lambda span: (span.start, -span.end))
@@ -453,10 +447,8 @@ class SpansEmitter(formats.Emitter):
             texts.append("".join(parts))
         return texts, tokens
 
-    def _segments(
-        self, column: Column, corpus: Corpus, tokens: list[tuple[int, int]]
-    ) -> list[list[tuple[int, int, str]]]:
-        """The spans of each sentence; counts the marks that would be read back as others."""
+    def _segments(self, column: Column, corpus: Corpus) -> list[list[tuple[int, int, str]]]:
+        """The segments of each sentence, by their tokens; counts the marks that would be read back as others."""
         texts = cell_texts(corpus, column.name, self._export)
         marks = [texts.values[code] for code in texts.codes.tolist()]
         for token, mark in enumerate(marks):
@@ -464,28 +456,23 @@ class SpansEmitter(formats.Emitter):
                 message = f"column `{column.name}` has {shown(mark)}, which marks no segment"
                 remedy = "columns of marks (`B-X`, `I-X`, `O`) are spans; leave out the others"
                 raise token_error(corpus, token, "not-a-segment", message, remedy)
-        spans = span_tokens.spans_of_marks(marks, tokens, corpus.sentence_off)
+        segments = span_tokens.segments_in(marks, corpus.sentence_off)
         letters = {mark[0] for mark in texts.values if mark[1:2] == "-"}
         with_ends = [name for name, scheme in SCHEMES.items() if letters & set(scheme.marks[2:])]
         schemes = with_ends or ("bio", "iob1")
-        changed = min(sum(map(ne, marks, _marks_again(spans, tokens, corpus, scheme))) for scheme in schemes)
+        changed = min(sum(map(ne, marks, _marks_again(segments, corpus, scheme))) for scheme in schemes)
         if changed:
             self._export.notes[f"tokens whose `{column.name}` breaks its scheme, read as conlleval does"] += changed
-        return spans
+        return segments
 
 
-def _marks_again(
-    spans: list[list[tuple[int, int, str]]], tokens: list[tuple[int, int]], corpus: Corpus, scheme: str
-) -> list[str]:
-    marks = ["O"] * len(tokens)
-    off = corpus.sentence_off.tolist()
-    for s, (first, last) in enumerate(pairwise(off)):
-        begins = {tokens[n][0]: n for n in range(first, last)}
-        ends = {tokens[n][1]: n for n in range(first, last)}
-        for start, end, label in spans[s]:
-            marks[begins[start] : ends[end] + 1] = marks_of_segment(scheme, label, ends[end] - begins[start] + 1)
+def _marks_again(segments: list[list[tuple[int, int, str]]], corpus: Corpus, scheme: str) -> list[str]:
+    marks = ["O"] * corpus.num_tokens
+    for (start, end), of_sentence in zip(pairwise(corpus.sentence_off.tolist()), segments, strict=True):
+        for first, last, label in of_sentence:
+            marks[start + first : start + last + 1] = marks_of_segment(scheme, label, last - first + 1)
         if scheme == "iob1":
-            marks[first:last] = as_iob1(marks[first:last])
+            marks[start:end] = as_iob1(marks[start:end])
     return marks
 
 
@@ -493,7 +480,7 @@ def _look(left: formats.LeftOut, chunk: formats.Chunk, kept: Collection[str]) ->
     options = SpanOptions.of(chunk.data)
     used = [column.key for column in chunk.data.columns if column.source == SPANS and column.name in kept]
     read = {"text", "tokens", "data", "annotations", *filter(None, used), *(records.KEYS if None in used else ())}
-    for record in json_records(chunk):
+    for _, _, record in json_values(chunk.block, chunk.corpus.file, ""):
         text = records.text_of_record(record)
         tokens = [text[start:end] for start, end in options.tokens(record, text)]
         left.counts["texts without a token"] += not tokens
