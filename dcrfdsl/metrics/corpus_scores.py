@@ -9,7 +9,6 @@ here: the metrics (`metric_table`), decoding, printing.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import replace
 from types import MappingProxyType
 
 import numpy as np
@@ -21,40 +20,26 @@ from ..syntax import CallSpec, Scheme
 from .class_scores import segments_compared
 from .evaluation import Evaluation, Gold, View, encode_gold, unseen_values
 from .metric_table import default_metrics, lacking, metric_error, tally_of, written_call
-from .tallies import Counts, ExactSum, Tally, Values
+from .tallies import Counts, Tally, Values
 
 NO_VIEWS: Mapping[str, View] = MappingProxyType({})
 
 
-def prediction_tallies(
-    spec: ModelSpec,
-    corpus: Corpus,
-    predicted: Mapping[str, Integers],
-    states: Mapping[str, Sequence[str]],
-    *,
-    known_values: Callable[[str], Collection[str]] | None = None,
-    views: Mapping[str, View] = NO_VIEWS,
-    log_likelihood: Callable[[], float | ExactSum] | None = None,
-    rank_risk: Callable[[], tuple[float | ExactSum, int, int]] | None = None,
-) -> list[Tally]:
-    """What the metrics of `spec` count on the gold labels of `corpus`, and the counts that qualify them.
+def prediction_tallies(spec: ModelSpec, evaluation: Evaluation) -> list[Tally]:
+    """What the metrics of `spec` count on gold and predicted labels, and the counts that qualify them.
 
-    `predicted[y]` [N] are codes of the model's `states[y]`, -1 where nothing was predicted. `known_values(column)` are
-    the values of the training data. `views` are those that a metric may name.
     Beside the metrics: `illegal_moves(y)` if y has a scheme; if y is declared with `missing` or another option of what
     is not known, `not_scored(y)` (tokens without a gold value), and `not_scored(segments(y))` and
     `not_judged(segments(y))` (gold and predicted segments that unknown labels leave open) where a metric counts
     segments; with `ambiguous` or `source`, `ambiguous(y)` (tokens with several states); with `soft`, `likeliest(y)`
     (tokens judged by the likeliest state); `not_scored(joint_accuracy)` if some label is partly known.
-    Raises DcrfError if a metric cannot be computed or a label has no column.
+    Raises DcrfError if a metric cannot be computed.
     """
-    evaluation = evaluation_of(spec, corpus, predicted, states, views, known_values)
-    evaluation = replace(evaluation, log_likelihood=log_likelihood, rank_risk=rank_risk)
     tallies = metric_tallies(evaluation, spec.evaluate)
     for label in spec.labels:
         if isinstance(label.domain, Scheme):
-            allowed = legal_moves(label.domain.name, states[label.name])
-            broken = violations(allowed, np.asarray(predicted[label.name]), corpus.sentence_off)
+            allowed = legal_moves(label.domain.name, evaluation.known_states(label.name))
+            broken = violations(allowed, np.asarray(evaluation.predicted[label.name]), evaluation.sentence_off)
             tallies.append(_number(f"illegal_moves({label.name})", len(broken)))
     return [*tallies, *_left_out(spec, evaluation)]
 
@@ -69,7 +54,8 @@ def evaluation_of(
 ) -> Evaluation:
     """Gold and predicted labels of a corpus. DcrfError if a label has no column.
 
-    Takes what `prediction_tallies` takes.
+    `predicted[y]` [N] are codes of the model's `states[y]`, -1 where nothing was predicted. `views` are those that a
+    metric may name. `known_values(column)` are the values of the training data.
     """
 
     def oov(column: str) -> Mask:
@@ -165,24 +151,14 @@ def _as_it_is(name: str, counts: Counts) -> Values:
 # metrics that have nothing to count ---------------------------------------------------------------------------------
 
 
-def empty_metric_warnings(
-    spec: ModelSpec,
-    corpus: Corpus,
-    states: Mapping[str, Sequence[str]],
-    known_values: Callable[[str], Collection[str]],
-    views: Mapping[str, View],
-) -> list[Diagnostic]:
-    """A warning for each metric of `spec` that has nothing to count in a corpus with gold labels.
+def empty_metric_warnings(evaluation: Evaluation, metrics: Sequence[CallSpec], file: str) -> list[Diagnostic]:
+    """A warning for each of `metrics` (without any: `default_metrics`) that has nothing to count in the data of a file.
 
-    states: of each label, those of the model.   known_values: the values of a column in the training data.
-    views: those that a metric may name.
+    It goes by the gold labels alone.
     """
-    if not all(isinstance(corpus.columns.get(label.name), InternedColumn) for label in spec.labels):
-        return []  # measuring reports this itself
-    evaluation = evaluation_of(spec, corpus, {}, states, views, known_values)
-    absent = (lacking(evaluation, call) for call in spec.evaluate or default_metrics(evaluation.known_texts))
+    absent = (lacking(evaluation, call) for call in metrics or default_metrics(evaluation.known_texts))
     return [
-        Diagnostic("metric-of-nothing", message, severity="warning", location=corpus.file)
+        Diagnostic("metric-of-nothing", message, severity="warning", location=file)
         for message in absent
         if message is not None
     ]

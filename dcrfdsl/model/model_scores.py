@@ -10,7 +10,7 @@ bound. Not here: the metrics (`metrics`), predictions (`predicting_model`), n-be
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
@@ -19,7 +19,7 @@ import numpy as np
 
 from .. import metrics
 from ..criteria import ExpectedShare, SharePenalty, TrainingProblem, counting_problem
-from ..data import Corpus, encode_labels, unknown_by_label
+from ..data import Corpus, InternedColumn, encode_labels, unknown_by_label
 from ..features import view_label, view_map
 from ..foundation import CORPUS, Codes, Diagnostic, Floats, data_error, dataclass, require_kind, warn_of
 from ..graph import Gold
@@ -224,9 +224,9 @@ class ModelScores:
 
         corpus: gold data.
         """
-        return metrics.empty_metric_warnings(
-            self.model.spec, corpus, self.model.states, self.model.known_values.__getitem__, self._views()
-        )
+        if not all(isinstance(corpus.columns.get(label), InternedColumn) for label in self.model.labels):
+            return []  # measuring reports this itself
+        return metrics.empty_metric_warnings(self._evaluation(corpus, {}), self.model.spec.evaluate, corpus.file)
 
     def judged(self, corpus: Corpus, prediction: Prediction) -> metrics.Evaluation:
         """Gold and predicted labels of a corpus side by side, and which of them are right.
@@ -234,15 +234,16 @@ class ModelScores:
         corpus: gold data.
         prediction: what `predict` gives for it.
         """
-        predicted = _predicted_codes(corpus, prediction)
-        known = self.model.known_values.__getitem__
-        return metrics.evaluation_of(self.model.spec, corpus, predicted, self.model.states, self._views(), known)
+        codes = {label: states.copy() for label, states in prediction.codes.items()}
+        for s in prediction.status.impossible:  # nothing can be right there
+            for states in codes.values():
+                states[corpus.sentence_off[s] : corpus.sentence_off[s + 1]] = -1
+        return self._evaluation(corpus, codes)
 
-    def _views(self) -> dict[str, metrics.View]:
-        return {
-            view.name: metrics.View(view_label(self.model.spec, view), partial(self._seen, view))
-            for view in self.model.spec.views
-        }
+    def _evaluation(self, corpus: Corpus, predicted: Mapping[str, Codes]) -> metrics.Evaluation:
+        spec, known = self.model.spec, self.model.known_values.__getitem__
+        views = {view.name: metrics.View(view_label(spec, view), partial(self._seen, view)) for view in spec.views}
+        return metrics.evaluation_of(spec, corpus, predicted, self.model.states, views, known)
 
     def _seen(self, view: DeclaredView, texts: Sequence[str]) -> metrics.Seen:
         """Texts of the view's label, states or not, and the states of the view."""
@@ -321,13 +322,8 @@ class ModelScores:
         self, corpus: Corpus, prediction: Prediction, threads: int | None, *, with_probabilities: bool = True
     ) -> list[metrics.Tally]:
         """What the metrics count. Without probabilities those that need them count nothing."""
-        return metrics.prediction_tallies(
-            self.model.spec,
-            corpus,
-            _predicted_codes(corpus, prediction),
-            self.model.states,
-            known_values=self.model.known_values.__getitem__,
-            views=self._views(),
+        evaluation = replace(
+            self.judged(corpus, prediction),
             log_likelihood=(
                 lambda: (
                     metrics.ExactSum(self._log_probabilities(corpus, threads).tolist()) if with_probabilities else 0.0
@@ -335,15 +331,7 @@ class ModelScores:
             ),
             rank_risk=lambda: self._rank_risk(corpus, threads).counts if with_probabilities else (0.0, 0, 0),
         )
-
-
-def _predicted_codes(corpus: Corpus, prediction: Prediction) -> dict[str, Codes]:
-    """The codes of each label, -1 where a sentence has no possible labelling: nothing can be right there."""
-    off, codes = corpus.sentence_off, {label: states.copy() for label, states in prediction.codes.items()}
-    for s in prediction.status.impossible:
-        for states in codes.values():
-            states[off[s] : off[s + 1]] = -1
-    return codes
+        return metrics.prediction_tallies(self.model.spec, evaluation)
 
 
 class RankRisk(NamedTuple):

@@ -20,7 +20,7 @@ from running import fingerprint, sentences_of, timed
 
 from dcrfdsl import fit, load_template, load_text, read_corpus, to_text
 from dcrfdsl.data import Corpus, InternedColumn
-from dcrfdsl.metrics import prediction_tallies, values_of
+from dcrfdsl.metrics import evaluation_of, prediction_tallies, values_of
 from dcrfdsl.model.prediction import Prediction
 from dcrfdsl.model.trained_model import TrainedModel
 from dcrfdsl.semantics.resolve.resolution import Resolved
@@ -168,7 +168,7 @@ def _score_cascade(lab: Experiment, models: list[TrainedModel]) -> dict[str, flo
     chunks = models[1].predict(retagged(lab.test, tags), threads=lab.threads)
     spec = load_template(HERE / "factorial.dcrf").require()
     codes, states = {**tags.codes, **chunks.codes}, {**tags.states, **chunks.states}
-    return _named(values_of(prediction_tallies(spec, lab.test, codes, states)))
+    return _named(values_of(prediction_tallies(spec, evaluation_of(spec, lab.test, codes, states))))
 
 
 MODELS: Mapping[str, ModelKind] = {
