@@ -112,6 +112,7 @@ class ConllReader(formats.Reader):
 
     def _decide(self, table: LineTable) -> tuple[Column, ...]:
         wanted, num_cells = self._wanted, int(table.row_cells[0])
+        found = f"found {num_cells} column{'s' * (num_cells != 1)}"
         choices = [wanted.columns]  # of two with as many columns, the first
         for left_out in (wanted.spare, wanted.spare | wanted.optional, wanted.optional):
             columns = wanted.without(left_out)
@@ -122,11 +123,11 @@ class ConllReader(formats.Reader):
                 continue
             absent = [c.name for c in wanted.columns if c.name in wanted.required and c not in columns]
             if absent:
-                raise absent_columns(absent, wanted, table.line_of(0), f"found {num_cells} {_columns_word(num_cells)}")
+                raise absent_columns(absent, wanted, table.line_of(0), found)
             return columns
         labels = [c.name for c in wanted.columns if c.name in wanted.required]
         if labels and num_cells == len(wanted.columns) - len(labels):
-            raise absent_columns(labels, wanted, table.line_of(0), f"found {num_cells} {_columns_word(num_cells)}")
+            raise absent_columns(labels, wanted, table.line_of(0), found)
         raise self._wrong_count(table, 0, choices)
 
     def _wrong_count(self, table: LineTable, row: int, choices: Sequence[Sequence[Column]]) -> DcrfError:
@@ -140,12 +141,8 @@ class ConllReader(formats.Reader):
             remedy = 'if TABs alone separate the columns, declare `separator = "\\t"` in the `data` statement'
         elif self._separator is not None and len(text.split()) in counts:
             remedy = "if any white space separates the columns, leave `separator` out of the `data` statement"
-        message = f"line {line} has {num_cells} {_columns_word(num_cells)}, expected {expected}"
+        message = f"line {line} has {num_cells} column{'s' * (num_cells != 1)}, expected {expected}"
         return data_error("column-count", message, file=self._wanted.file, line=line, help=remedy)
-
-
-def _columns_word(number: int) -> str:
-    return "column" if number == 1 else "columns"
 
 
 def _tag_conll(chunk: formats.Chunk, predicted: formats.Predicted, remarks: formats.Remarks) -> bytes:
