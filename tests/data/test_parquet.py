@@ -84,6 +84,14 @@ BAD: dict[str, tuple[str, Any, str, str | None, str]] = {
     "no column": ("parquet(word)", LISTS, "missing-column", None, "the file has `id` `tokens` `ner_tags`"),
     "nothing tells sentences": ("parquet(w)", ROWS, "no-sentence", None, 'sentence = "NAME"'),
     "no sentence column": ('parquet(w, sentence = "z")', ROWS, "missing-column", None, "column `z` missing"),
+    "two sentence columns": (
+        'parquet(w, sentence = "s")', pyarrow.Table.from_arrays([[1], [1], ["a"]], ["s", "s", "w"]), "bad-header", None,
+        "the file has 2 columns `s`, and one is to be read",
+    ),
+    "a near name with a blank": (
+        "parquet(words)", pyarrow.table({"word s": [["a"]]}), "missing-column", None,
+        'did you mean `words = column("word s")`?',
+    ),
     "some are lists": (
         "parquet(id, tokens)", LISTS, "bad-sentence", None, "`id` is none, `tokens` is a list",
     ),
