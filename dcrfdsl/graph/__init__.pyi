@@ -92,7 +92,7 @@ from .piece_instances import (
     with_constraints_apart as with_constraints_apart,
 )
 from .regions import ClusterLimits as ClusterLimits, bank_regions as bank_regions
-from .segment_factors import weighing_templates as weighing_templates
+from .segment_factors import rows_of_lengths as rows_of_lengths, weighing_templates as weighing_templates
 from .segment_shapes import (
     bounded_runs as bounded_runs,
     complete_sentences as complete_sentences,

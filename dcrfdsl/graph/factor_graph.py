@@ -40,8 +40,19 @@ class FactorGraph:
         return f"<FactorGraph: {len(self.cards):,} variables, {len(self.scopes):,} factors>"
 
     def _repr_html_(self) -> str:
-        """For notebooks: a picture, or counts if it is large."""
-        return _html(self)
+        """For notebooks: the variables by number, in rows, with their factors; only counts where they are too many."""
+        num_variables, num_factors = len(self.cards), len(self.scopes)
+        title = f"{num_variables:,} variables, {num_factors:,} factors"
+        width = num_variables if num_variables <= FEW_IN_A_ROW else math.ceil(math.sqrt(num_variables))
+        if not num_variables or width > MOST_POSITIONS or num_variables + num_factors > MOST_MARKS:
+            return notebook_html([Paragraph(f"A factor graph of {title}.")])
+        rows = [f"{first} …" for first in range(0, num_variables, width)]
+        variables = tuple(
+            VariableMark(rows[v // width], v % width, card, str(v), (f"variable {v}",))
+            for v, card in enumerate(self.cards)
+        )
+        factors = tuple(FactorMark(f"{len(scope)} variables", f, tuple(scope)) for f, scope in enumerate(self.scopes))
+        return notebook_html(drawing_blocks(GraphDrawing(title, ("",) * width, variables, factors)))
 
     def shape(self, local_start: int = 1) -> GraphShape:
         """The wiring; tables are laid end to end from `local_start`."""
@@ -86,19 +97,3 @@ def _slice_observed(
         return scope, table
     index = tuple(evidence[v] if v in evidence else slice(None) for v in scope)
     return tuple(v for v in scope if v not in evidence), np.asarray(table[index], order="C")
-
-
-def _html(graph: FactorGraph) -> str:
-    """The variables by number, in rows, with their factors; only counts where they are too many."""
-    num_variables, num_factors = len(graph.cards), len(graph.scopes)
-    title = f"{num_variables:,} variables, {num_factors:,} factors"
-    width = num_variables if num_variables <= FEW_IN_A_ROW else math.ceil(math.sqrt(num_variables))
-    if not num_variables or width > MOST_POSITIONS or num_variables + num_factors > MOST_MARKS:
-        return notebook_html([Paragraph(f"A factor graph of {title}.")])
-    rows = [f"{first} …" for first in range(0, num_variables, width)]
-    variables = tuple(
-        VariableMark(rows[v // width], v % width, card, str(v), (f"variable {v}",))
-        for v, card in enumerate(graph.cards)
-    )
-    factors = tuple(FactorMark(f"{len(scope)} variables", f, tuple(scope)) for f, scope in enumerate(graph.scopes))
-    return notebook_html(drawing_blocks(GraphDrawing(title, ("",) * width, variables, factors)))

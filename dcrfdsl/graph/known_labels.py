@@ -15,6 +15,7 @@ from ..data import SoftStates
 from ..features import Pairs
 from ..foundation import Codes, Floats, Ints, Ints32, Mask, dataclass
 from ..semantics import HardTable
+from .segment_shapes import complete_sentences
 from .shapes import offsets_of
 from .templates import CliqueTemplate
 
@@ -53,9 +54,7 @@ class Gold:
 
     def complete_sentences(self, sentence_off: Ints) -> Mask:
         """Whether every variable of the sentence is known, [S]."""
-        unknown = np.concatenate([[0], np.cumsum((self.codes < 0).any(axis=0))])
-        complete: Mask = unknown[sentence_off[1:]] == unknown[sentence_off[:-1]]
-        return complete
+        return complete_sentences((self.codes < 0).any(axis=0), sentence_off)
 
     def allowed(self, variable: int, card: int) -> Mask:
         """Which states agree with each code, [runs of `choices`, card]."""
@@ -119,8 +118,7 @@ def _sites(
     runs_of_sites = []
     ends = template.ends or (0,) * len(template.variables)
     for variable, offset, end, card in zip(template.variables, template.offsets, ends, template.cards, strict=True):
-        codes = gold.codes[variable].astype(np.int64)
-        runs = np.where(codes >= 0, codes, card - 1 - codes)
+        runs = gold.runs(variable, card).astype(np.int64)
         if pairs is not None:
             runs_of_sites.append(runs[(pairs.first, pairs.second)[end] + offset])
             continue

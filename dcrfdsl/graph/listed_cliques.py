@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from ..semantics import ModelSpec, longest_segment, place_text, shift_of_site
-from ..syntax import CliqueSpec, Reference, statement_text
+from ..syntax import CliqueSpec, Reference, Site, statement_text
 from .templates import CliqueTemplate
 
 FEWEST = 4  # positions
@@ -24,26 +24,23 @@ def clique_listing(spec: ModelSpec, states: Mapping[str, Sequence[str] | None]) 
     for kind, items in (("label", spec.labels), ("latent", spec.latents), ("memory", spec.memories)):
         for item in items:
             known = states.get(item.name)
-            lines.append(f"  {kind} {item.name}: {'states of the data' if known is None else _counted(len(known))}")
+            count = "states of the data" if known is None else f"{len(known):,} state{'s' * (len(known) != 1)}"
+            lines.append(f"  {kind} {item.name}: {count}")
     for number, clique in enumerate(spec.cliques):
-        lines += ["", f"clique {_title(clique)}", *(f"  {text}" for text in _instances(spec, number, clique, length))]
+        title = f"clique {clique.name}: " if clique.name else "clique "
+        instances = _instances(spec, number, clique, length)
+        lines += ["", title + _listed(clique.sites), *(f"  {text}" for text in instances)]
     constraints = [statement_text(one) for one in (*spec.constraints, *spec.onces, *spec.runs)]
     if constraints:
         lines += ["", "at each position", *(f"  {line}" for text in constraints for line in text.splitlines())]
     for piece in spec.pieces:
-        over = ", ".join(site.variable + place_text(site.place) for site in piece.over)
         members = ", ".join("locked " * one.locked + one.clique + place_text(one.place) for one in piece.members)
-        lines += ["", f"piece {piece.name} over {over}", f"  {members}"]
+        lines += ["", f"piece {piece.name} over {_listed(piece.over)}", f"  {members}"]
     return "\n".join(lines) + "\n"
 
 
-def _counted(count: int) -> str:
-    return f"{count:,} state{'s' * (count != 1)}"
-
-
-def _title(clique: CliqueSpec) -> str:
-    index = ", ".join(site.variable + place_text(site.place) for site in clique.sites)
-    return f"{clique.name}: {index}" if clique.name else index
+def _listed(sites: Sequence[Site]) -> str:
+    return ", ".join(site.variable + place_text(site.place) for site in sites)
 
 
 def _instances(spec: ModelSpec, number: int, clique: CliqueSpec, length: int) -> Iterator[str]:

@@ -23,7 +23,7 @@ from ..kernels.tables import Bindings
 from ..syntax import CliqueSpec
 from .clique_kinds import possible_entries, with_implied_constraints
 from .known_labels import Gold, instances_of, known_assignments, possible_assignments
-from .segment_shapes import segment_instances
+from .segment_shapes import complete_sentences, segment_instances
 from .shapes import offsets
 from .templates import CliqueTemplate
 from .unroll import ModelGraph
@@ -277,8 +277,7 @@ def learn_parameters(
         everything = (clique.states or ("all" if bias_only else "seen")) == "all"
         if template.segments is not None:
             codes = gold.codes[template.variables[0]]
-            unknown = np.concatenate([[0], np.cumsum(codes < 0)])[sentence_off]
-            cut = unknown[1:] == unknown[:-1]  # sentences whose segments are known, if not all variables
+            cut = complete_sentences(codes < 0, sentence_off)  # whose segments are known, if not all variables
             sentence, anchor, assignment = segment_instances(template.segments, codes, cut, sentence_off)
             which = np.arange(len(sentence))
         else:

@@ -93,7 +93,7 @@ def known_runs(
     codes [N], sets: of the label. In a sentence whose states are not all known, or with a segment that is too long,
     each token has the states of the memory that its own state leaves.
     """
-    complete = complete_sentences(codes, sentence_off)
+    complete = complete_sentences(codes < 0, sentence_off)
     cut = _runs(shape, codes, complete, sentence_off)
     segment = np.repeat(np.arange(len(cut.start)), cut.length)
     place = np.arange(len(codes)) - cut.start[segment] + 1
@@ -107,10 +107,10 @@ def known_runs(
     return _known_memory(states.label, run, codes, sets, complete, sentence_off)
 
 
-def complete_sentences(codes: Codes, sentence_off: Offsets) -> Mask:
-    """Whether all states of a label are known, [S].   codes [N]: of the label."""
-    unknown = np.concatenate([[0], np.cumsum(codes < 0)])[sentence_off]
-    complete: Mask = unknown[1:] == unknown[:-1]
+def complete_sentences(unknown: Mask, sentence_off: Offsets) -> Mask:
+    """Whether all tokens of a sentence are known, [S].   unknown [N]."""
+    before = np.concatenate([[0], np.cumsum(unknown)])[sentence_off]
+    complete: Mask = before[1:] == before[:-1]
     return complete
 
 
@@ -147,7 +147,7 @@ def known_counts(
     memory: RunMemory, label_states: Sequence[str], codes: Codes, sets: Sequence[Sequence[int]], sentence_off: Offsets
 ) -> tuple[Codes, tuple[tuple[int, ...], ...]]:
     """As `known_runs`, of a memory that counts the tokens of runs."""
-    states, complete = run_states(memory, label_states), complete_sentences(codes, sentence_off)
+    states, complete = run_states(memory, label_states), complete_sentences(codes < 0, sentence_off)
     runs = bounded_runs(memory, label_states, codes, complete, sentence_off)
     bounds = [memory.bounds_of(one.name) for one in segment_classes(memory.label_domain, label_states)]
     segment = np.repeat(np.arange(len(runs.start)), runs.length)

@@ -197,7 +197,7 @@ def clique_templates(
                 )
             )  # fmt: skip
             next_set += 1
-    for table in _hard_tables(spec, states, views):
+    for table in _hard_tables(spec, states):
         if table.allowed.all():
             continue
         if table.observed or table.cost is not None:
@@ -242,9 +242,7 @@ def _clique_template(
     )
 
 
-def _hard_tables(
-    spec: semantics.ModelSpec, states: Mapping[str, Sequence[str]], views: Mapping[str, ViewMap]
-) -> Iterator[semantics.HardTable]:
+def _hard_tables(spec: semantics.ModelSpec, states: Mapping[str, Sequence[str]]) -> Iterator[semantics.HardTable]:
     """Legal moves of segment schemes, `forbid` / `require`, and the functions of memories."""
     free = {label.name for label in spec.labels if not label.constrain}
     free |= {memory.label for memory in spec.memories if isinstance(memory, COUNTING)}  # they have legal moves only
@@ -255,8 +253,9 @@ def _hard_tables(
             yield semantics.HardTable(((name, -1), (name, 0)), (), moves[None, :-1, :-1], None, domain.name)
             yield semantics.HardTable(((name, 0),), (), moves[None, -1, :-1], 0, domain.name)
             yield semantics.HardTable(((name, 0),), (), moves[None, :-1, -1], LAST, domain.name)
+    seen = views_seen(spec, states)
     for constraint in spec.constraints:
-        yield semantics.constraint_table(spec, constraint, states, _seen_as(views))
+        yield semantics.constraint_table(spec, constraint, states, seen)
     for tables in hidden_tables(spec, states):
         yield from tables
     for memory in spec.memories:
@@ -310,11 +309,8 @@ def views_seen(
     spec: semantics.ModelSpec, states: Mapping[str, Sequence[str]]
 ) -> dict[str, tuple[str, tuple[str, ...]]]:
     """Of each view its label, and the text that it maps each state of the label to."""
-    return _seen_as(_views(spec, states))
-
-
-def _seen_as(views: Mapping[str, ViewMap]) -> dict[str, tuple[str, tuple[str, ...]]]:
-    return {name: (view.label, tuple(view.states[of] for of in view.of)) for name, view in views.items()}
+    views = _views(spec, states).items()
+    return {name: (view.label, tuple(view.states[of] for of in view.of)) for name, view in views}
 
 
 def _fold(templates: list[CliqueTemplate], table: semantics.HardTable, numbers: Mapping[str, int]) -> None:

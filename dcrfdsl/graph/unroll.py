@@ -17,14 +17,13 @@ from dataclasses import field, replace
 
 import numpy as np
 
-from ..features import FeatureRows
-from ..foundation import Offsets, Paragraph, cached_property, dataclass, notebook_html
+from ..foundation import Paragraph, cached_property, dataclass, notebook_html
 from ..kernels.tables import Kinds
 from ..semantics import ModelSpec, RunMemory, SegmentMemory, unrolled_spec
 from .clique_kinds import CliqueKind
 from .drawing import FactorMark, GraphDrawing, VariableMark, drawing_blocks
 from .elimination import OrderCost, joined_order, order_cost, slice_order
-from .segment_factors import rows_of_lengths, with_memory_factors
+from .segment_factors import with_memory_factors
 from .shape_bank import ShapeBank
 from .shapes import GraphShape, Run, by_position, in_order
 from .shared_tables import SharedTables, TableProduct, axis_orders, candidate_products, cheaper_product
@@ -83,8 +82,23 @@ class ModelGraph:
         self.shared = replace(self.shared, products=products)
 
     def _repr_html_(self) -> str:
-        """For notebooks: the templates unrolled over a few tokens."""
-        return _html(self)
+        """For notebooks: the templates unrolled over a few tokens. Cliques that only data joins are named."""
+        length = max(TOKENS, self.sample_lengths[0])
+        sites = [(t, m) for t in range(length) for m in range(len(self.cards)) if self.is_there(t, m)]
+        variables = tuple(VariableMark(self.variables[m], t, self.cards[m]) for t, m in sites)
+        number = {t * len(self.cards) + m: n for n, (t, m) in enumerate(sites)}
+        shape = self.shape(length)
+        factors = tuple(
+            FactorMark(self.kinds[kind].template.name, anchor, tuple(number[v] for v in scope))
+            for kind, anchor, scope in zip(shape.kinds, shape.anchors, shape.scopes, strict=True)
+        )
+        words = tuple("t" if t == 0 else f"t+{t}" for t in range(length))
+        blocks = list(drawing_blocks(GraphDrawing(f"unrolled over {length} tokens", words, variables, factors)))
+        joined = [self.templates[number].name for number in self.relational]
+        if joined:
+            names = ", ".join(f"`{name}`" for name in dict.fromkeys(joined))
+            blocks.append(Paragraph(f"Not drawn: {names}, which join positions that only data tell.", kind="note"))
+        return notebook_html(blocks)
 
     def leaves_out(self, template: CliqueTemplate) -> bool:
         """Whether a template has no tables here."""
@@ -174,13 +188,6 @@ class ModelGraph:
         return any(
             one.given is not None or (one.coded is not None and one.coded.dtype != np.bool_) for one in self.coded
         )
-
-    def rows_of_lengths(self, rows: Sequence[FeatureRows], sentence_off: Offsets) -> tuple[FeatureRows, ...]:
-        """The rows of segments by their lengths, if the model has segments: they follow all other rows.
-
-        rows: of the cliques, a feature set each.
-        """
-        return rows_of_lengths(self.templates, rows, sentence_off)
 
     @property
     def relational(self) -> tuple[int, ...]:
@@ -292,23 +299,3 @@ class ModelGraph:
         code_base = run_base[-1] + np.cumsum([0, *(template.num_codes for template in coded)])
         base_of = {id(template): int(base) for template, base in zip(coded, code_base, strict=False)}
         return self.shared.kind_arrays(run_base, base_of)
-
-
-def _html(graph: ModelGraph) -> str:
-    """The templates of a model, unrolled over a few tokens. Cliques that the data join are named: they need data."""
-    length = max(TOKENS, graph.sample_lengths[0])
-    sites = [(t, m) for t in range(length) for m in range(len(graph.cards)) if graph.is_there(t, m)]
-    variables = tuple(VariableMark(graph.variables[m], t, graph.cards[m]) for t, m in sites)
-    number = {t * len(graph.cards) + m: n for n, (t, m) in enumerate(sites)}
-    shape = graph.shape(length)
-    factors = tuple(
-        FactorMark(graph.kinds[kind].template.name, anchor, tuple(number[v] for v in scope))
-        for kind, anchor, scope in zip(shape.kinds, shape.anchors, shape.scopes, strict=True)
-    )
-    words = tuple("t" if t == 0 else f"t+{t}" for t in range(length))
-    blocks = list(drawing_blocks(GraphDrawing(f"unrolled over {length} tokens", words, variables, factors)))
-    joined = [graph.templates[number].name for number in graph.relational]
-    if joined:
-        names = ", ".join(f"`{name}`" for name in dict.fromkeys(joined))
-        blocks.append(Paragraph(f"Not drawn: {names}, which join positions that only data tell.", kind="note"))
-    return notebook_html(blocks)

@@ -165,8 +165,7 @@ class Decoder:
         arguments do not fit each other. A text that no legal labelling fits is a DcrfWarning and has no segments.
         """
         batch = _Batch.of(logits, len(self.names), word_ids, offset_mapping, special_tokens_mask)
-        texts = list(texts) if batch.is_several else [texts]
-        batch.require_length(texts, "texts")
+        texts = batch.each(texts, "texts")
         units = batch.units()
         if cut := [n for n, text in enumerate(texts) if not isinstance(text, str) and len(text) > len(units[n])]:
             message = f"words of text {', '.join(str(n + 1) for n in cut[:10])}, from 1, have no piece and get no label"
@@ -224,9 +223,8 @@ class Decoder:
         batch = _Batch.of(logits, len(self.names), word_ids, None, special_tokens_mask)
         gold = None
         if labels is not None:
-            gold = list(labels) if batch.is_several else [labels]
-            batch.require_length(gold, "labels")
-            gold = [self._gold_of(n, list(of_text), batch) for n, of_text in enumerate(gold)]
+            of_texts = batch.each(labels, "labels")
+            gold = [self._gold_of(n, list(of_text), batch) for n, of_text in enumerate(of_texts)]
         return self._corpus(self._scores_of(batch), self._batch_words(words, batch), gold)
 
     def _gold_of(self, n: int, labels: list[Any], batch: _Batch) -> list[str]:
@@ -252,9 +250,7 @@ class Decoder:
     def _batch_words(self, words: Any, batch: _Batch) -> list[Sequence[str]] | None:
         if words is None:
             return None
-        listed = list(words) if batch.is_several else [words]
-        batch.require_length(listed, "words")
-        return [batch.of_words(n, list(of_text), "words") for n, of_text in enumerate(listed)]
+        return [batch.of_words(n, list(of_text), "words") for n, of_text in enumerate(batch.each(words, "words"))]
 
     # steps, which the pipeline takes too ------------------------------------------------------------------------------
 
@@ -351,9 +347,9 @@ class _Batch(NamedTuple):
 
     is_several: bool
     logits: list[Floats]  # of each text [T, K]
-    word_ids: list[Any] | None
-    offsets: list[Any] | None
-    special: list[Any] | None
+    word_ids: list[Any] | None = None
+    offsets: list[Any] | None = None
+    special: list[Any] | None = None
 
     @classmethod
     def of(cls, logits: Any, num_names: int, word_ids: Any, offset_mapping: Any, special_tokens_mask: Any) -> _Batch:
@@ -367,28 +363,26 @@ class _Batch(NamedTuple):
             if one.ndim != 2 or one.shape[1] != num_names:
                 message = f"logits of text {n + 1} have the shape {list(one.shape)}, expected [pieces, {num_names}]"
                 raise data_error("bad-argument", message, help="give [B, T, K], or a list of [T, K], K as `id2label`")
-        given = []
-        for value in (word_ids, offset_mapping, special_tokens_mask):
-            given.append(None if value is None else list(value) if is_several else [value])
-        batch = cls(is_several, every, *given)
-        for values, name in zip(given, ("word_ids", "offset_mapping", "special_tokens_mask"), strict=True):
-            if values is None:
-                continue
-            batch.require_length(values, name)
-            for n, of_text in enumerate(values):
+        pieces = {"word_ids": word_ids, "offset_mapping": offset_mapping, "special_tokens_mask": special_tokens_mask}
+        batch, given = cls(is_several, every), []
+        for name, value in pieces.items():
+            given.append(None if value is None else batch.each(value, name))
+            for n, of_text in enumerate(given[-1] or ()):
                 batch.require_pieces(n, of_text, name)
-        return batch
+        return cls(is_several, every, *given)
 
     @property
     def is_plain(self) -> bool:
         """Whether each piece is a word."""
         return self.word_ids is None and self.offsets is None and self.special is None
 
-    def require_length(self, values: Sequence[Any], name: str) -> None:
-        """DcrfError unless there is one value for each text."""
-        if len(values) != len(self.logits):
-            message = f"`{name}` are of {len(values)} texts, and `logits` of {len(self.logits)}"
+    def each(self, values: Any, name: str) -> list[Any]:
+        """The value of each text. DcrfError unless there is one for each."""
+        listed = list(values) if self.is_several else [values]
+        if len(listed) != len(self.logits):
+            message = f"`{name}` are of {len(listed)} texts, and `logits` of {len(self.logits)}"
             raise data_error("bad-argument", message, help=f"give `{name}` of each text")
+        return listed
 
     def require_pieces(self, n: int, values: Sequence[Any], name: str) -> None:
         """DcrfError unless text n has one value for each piece."""

@@ -224,13 +224,17 @@ class BatchFunction(ABC):
     def lent_room(self) -> AbstractContextManager[Arrays]:
         """The same, with any numbers in it, for as long as the context lasts. New memory costs as much as the sums."""
 
-    @abstractmethod
     def values(self, arrays: Arrays) -> Floats:
-        """The value of each sentence, [B]."""
+        """The value of each sentence, [B]; -inf where no labelling is possible."""
+        return self.evaluated(arrays, derivatives=False)[0]
 
-    @abstractmethod
     def derivatives(self, arrays: Arrays) -> tuple[Floats, Arrays]:
         """The values [B], and the derivatives of their sum."""
+        return self.evaluated(arrays, derivatives=True)
+
+    @abstractmethod
+    def evaluated(self, arrays: Arrays, *, derivatives: bool) -> tuple[Floats, Arrays]:
+        """The values [B] and, where they are wanted, the derivatives of their sum."""
 
     @abstractmethod
     def weights_times(self, mass: Floats, arrays: Arrays) -> Floats:
@@ -303,13 +307,8 @@ class ScoredBatch(BatchFunction):
 
     # sums over labellings -----------------------------------------------------------------------------------------
 
-    def values(self, arrays: Arrays) -> Floats:
-        """log Z of each sentence, [B]; -inf where no labelling is possible."""
-        return self.summed(self.potentials(arrays), derivatives=False)[0]
-
-    def derivatives(self, arrays: Arrays) -> tuple[Floats, Arrays]:
-        """log Z [B], and the derivatives of its sum: expected counts."""
-        return self.summed(self.potentials(arrays), derivatives=True)
+    def evaluated(self, arrays: Arrays, *, derivatives: bool) -> tuple[Floats, Arrays]:
+        return self.summed(self.potentials(arrays), derivatives=derivatives)
 
     def potentials(self, arrays: Arrays) -> Potentials:
         """The potentials of the engine at these arrays."""
@@ -479,15 +478,8 @@ class LabelledBatch(BatchFunction):
     def lent_room(self) -> AbstractContextManager[Arrays]:
         return self.free.lent_room()
 
-    def values(self, arrays: Arrays) -> Floats:
-        """log p of each sentence, [B]; -inf where its labels are impossible."""
-        return self._less(arrays, derivatives=False)[0]
-
-    def derivatives(self, arrays: Arrays) -> tuple[Floats, Arrays]:
+    def evaluated(self, arrays: Arrays, *, derivatives: bool) -> tuple[Floats, Arrays]:
         """log p [B], and the derivatives of its sum: counts among those that agree, less those among all."""
-        return self._less(arrays, derivatives=True)
-
-    def _less(self, arrays: Arrays, *, derivatives: bool) -> tuple[Floats, Arrays]:
         potentials, scores = self.free.potentials(arrays), np.zeros(len(self.free.lengths))
         if self.labelling is not None and derivatives:
             log_z, apart = self.free.summed(potentials, derivatives=True, less=self.labelling, score=scores)

@@ -362,10 +362,7 @@ class SequenceDistribution:
         seed: the same seed draws the same labels.
         """
         drawn = self._model.sample(self._corpus, count, seed=seed, threads=self._layer.template.workers.threads)
-        each = [self._labels({label: codes[n] for label, codes in drawn.codes.items()}) for n in range(count)]
-        if isinstance(each[0], Tensor):
-            return torch.stack(each)
-        return {label: torch.stack([one[label] for one in each]) for label in each[0]}
+        return self._stacked(drawn.codes, count)
 
     @_eager
     def topk(self, count: int) -> tuple[Tensor | dict[str, Tensor], Tensor]:
@@ -384,11 +381,7 @@ class SequenceDistribution:
             with np.errstate(divide="ignore"):
                 logs[: len(best), s] = np.log(best.probability)
             at += int(lengths[s])
-        each = [self._labels({label: one[n] for label, one in codes.items()}) for n in range(count)]
-        values = torch.as_tensor(logs, dtype=self._type, device=self._device)
-        if isinstance(each[0], Tensor):
-            return torch.stack(each), values
-        return {label: torch.stack([one[label] for one in each]) for label in each[0]}, values
+        return self._stacked(codes, count), torch.as_tensor(logs, dtype=self._type, device=self._device)
 
     @_eager
     def event_probability(self, event: str) -> Tensor:
@@ -414,6 +407,13 @@ class SequenceDistribution:
             of_label = self._places.spread(np.asarray(codes[label], np.int64), UNKNOWN)
             found[label] = torch.as_tensor(of_label, device=self._device)
         return next(iter(found.values())) if len(found) == 1 else found
+
+    def _stacked(self, codes: Mapping[str, Any], count: int) -> Tensor | dict[str, Tensor]:
+        """Several labellings, from the codes of each label at the tokens, [count, N]."""
+        each = [self._labels({label: one[n] for label, one in codes.items()}) for n in range(count)]
+        if isinstance(each[0], Tensor):
+            return torch.stack(each)
+        return {label: torch.stack([one[label] for one in each]) for label in each[0]}
 
     def _codes(self, tags: Tags) -> dict[str, Ints]:
         """The codes of each label at the tokens, [N]."""

@@ -37,10 +37,6 @@ class CursorPlace:
     workspace: Workspace
     learned: Mapping[str, Sequence[str]]
 
-    @property
-    def keyword(self) -> str:
-        return self.context.keyword
-
 
 Proposer: TypeAlias = Callable[[CursorPlace], Iterator[Proposal]]
 
@@ -86,12 +82,12 @@ def of_words(words: Iterable[str], detail: str = "") -> Iterator[Proposal]:
 
 def files(place: CursorPlace) -> Iterator[Proposal]:
     """Files beside the template, for `use`, lexicons and state files."""
-    if place.keyword not in ("use", "lexicon", "label", "latent", "memory"):
+    if place.context.keyword not in ("use", "lexicon", "label", "latent", "memory"):
         return
     text = place.placed.facts.text[place.context.start + 1 :]
     written = text.partition('"')[0].partition("\n")[0]
     prefix = written.rpartition("/")[0]
-    suffix = ".dcrf" if place.keyword == "use" else ""
+    suffix = ".dcrf" if place.context.keyword == "use" else ""
     for name in _listed(place.template.path.parent / prefix, suffix):
         yield Proposal(f"{prefix}/{name}" if prefix else name, "file")
 
@@ -172,7 +168,7 @@ def _items(place: CursorPlace) -> Iterator[Proposal]:
     elif context.key:
         yield from _setting_values(place, context.key)
     else:
-        yield from CLAUSES.get((place.keyword, context.clause), _in_head)(place)
+        yield from CLAUSES.get((place.context.keyword, context.clause), _in_head)(place)
 
 
 # expressions ------------------------------------------------------------------------------------------------------
@@ -206,7 +202,7 @@ def _terms(place: CursorPlace) -> Iterator[Proposal]:
         yield Proposal(name, "feature function", "a function of your own", rank=RANK_WORDS)
     yield from of_words(("not",))
     before = place.template.text[: place.placed.start + place.context.start].rpartition("\n")[2]
-    if place.keyword == "clique" and place.context.clause == ":" and not before.strip():
+    if place.context.keyword == "clique" and place.context.clause == ":" and not before.strip():
         yield from of_words(("where", "with"))
 
 
@@ -223,7 +219,7 @@ def _tested(place: CursorPlace, back: int) -> str:
 
 def _clauses_left(place: CursorPlace) -> list[str]:
     written = {word.text for word in place.context.before}
-    return [clause for clause in CLAUSES_OF.get(place.keyword, ()) if clause.partition(" ")[0] not in written]
+    return [clause for clause in CLAUSES_OF.get(place.context.keyword, ()) if clause.partition(" ")[0] not in written]
 
 
 # brackets ---------------------------------------------------------------------------------------------------------
@@ -243,7 +239,7 @@ def _in_brackets(place: CursorPlace) -> Iterator[Proposal]:
         yield from of_names(place, "column")
     elif call.callee == "offset" and not call.key:
         yield from of_settings(one for one in cursor.settings_here(context) if one.name == "scale")
-    elif place.keyword == "data" and not (call.key and call.key != ":"):
+    elif place.context.keyword == "data" and not (call.key and call.key != ":"):
         if call.key == ":":
             yield from of_entries(cursor.entries_of("column type"))
         else:
@@ -252,7 +248,7 @@ def _in_brackets(place: CursorPlace) -> Iterator[Proposal]:
             yield from of_words((data_format.sources or ()) if data_format else (), "a column of the format")
     elif call.key:
         yield from _setting_values(place, call.key)
-    elif place.keyword == "evaluate":
+    elif place.context.keyword == "evaluate":
         yield from of_names(place, "label")
         yield from of_words(("runs",) if call.argument and call.callee in ("segments", "by_type") else ())
         metric = METRICS.get(call.callee) if call.argument else None
@@ -261,7 +257,7 @@ def _in_brackets(place: CursorPlace) -> Iterator[Proposal]:
         yield from of_names(place, "label", "latent variable") if call.callee == "states" else ()
     else:
         of_call = cursor.settings_here(context)
-        if place.keyword not in ("train", "infer", "decode", "let") and context.clause != "with":
+        if place.context.keyword not in ("train", "infer", "decode", "let") and context.clause != "with":
             yield from _expression(place)
             yield from of_settings(one for one in of_call if one.type == "`yes` or `no`")
             if any("lexicon" in one.name for one in of_call) and call.argument:
@@ -284,7 +280,7 @@ def _in_braces(place: CursorPlace) -> str:
     """The label whose states stand in the braces."""
     before = place.context.before
     opened = max((n for n, word in enumerate(before) if word.text == "{"), default=0)
-    if place.keyword == "once":
+    if place.context.keyword == "once":
         return before[1].text if len(before) > 1 else ""
     back = len(before) - opened + 1
     if opened and before[opened - 1].text == "in" and place.context.clause != "in":
@@ -298,7 +294,7 @@ def _positions(place: CursorPlace) -> Iterator[Proposal]:
     opened = pairwise(words)
     for name in dict.fromkeys(word.text for before, word in opened if before.text == "[" and word.kind == "name"):
         yield Proposal(name, "position")
-    if place.keyword == "piece":
+    if place.context.keyword == "piece":
         yield from of_words(("all",))
 
 
@@ -335,7 +331,7 @@ def _in_head(place: CursorPlace) -> Iterator[Proposal]:
     """The first line of a statement, outside its brackets: a method, a name, or the next clause."""
     context = place.context
     if len(context.before) == 1 or context.last == ",":
-        yield from HEADS.get(place.keyword, lambda place: iter(()))(place)
+        yield from HEADS.get(place.context.keyword, lambda place: iter(()))(place)
     else:
         yield from of_words(_clauses_left(place))
 
@@ -346,7 +342,7 @@ def _kinds(*kinds: str) -> Proposer:
 
 def _names_of(*kinds: str) -> Proposer:
     def listed(place: CursorPlace) -> Iterator[Proposal]:
-        if place.context.last in (place.context.clause, ",", place.keyword, "locked") or place.context.new_item:
+        if place.context.last in (place.context.clause, ",", place.context.keyword, "locked") or place.context.new_item:
             yield from of_names(place, *kinds)
         else:
             yield from of_words(_clauses_left(place))

@@ -8,7 +8,7 @@ What is said of a word is what `dcrfdsl explain` says. Not here: what may stand 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 
@@ -29,8 +29,8 @@ CLAUSES = {
 
 @dataclass(frozen=True)
 class OpenCall:
-    """A bracket that is open at the cursor. callee: the name before it.   argument: its number from 0.   key: of a
-    named argument whose value stands at the cursor, or "".   start: of the name.
+    """A bracket that is open at the cursor. callee: the name before a `(`, or "".   argument: its number from 0.   key:
+    of a named argument whose value stands at the cursor, or "".   start: of the name.
     """
 
     opener: str
@@ -229,7 +229,7 @@ def _kinds(context: CursorContext, key: str, depth: int) -> tuple[str, ...]:
 def settings_here(context: CursorContext) -> Sequence[SettingEntry]:
     """The settings that may be given a value at the cursor, or that one of which has its value there."""
     if context.call is not None:
-        if context.call.opener != "(" or not context.call.callee:
+        if not context.call.callee:
             return ()
         entry = entry_of(context.call.callee, callee_kinds(context, len(context.calls) - 1))
         return entry.settings if entry is not None else ()
@@ -262,20 +262,10 @@ def setting_markdown(setting: SettingEntry) -> str:
 
 def entry_markdown(entry: ReferenceEntry) -> str:
     """An entry as Markdown: what `dcrfdsl explain` says, without its grammar."""
-    return "\n\n".join(_paragraphs(entry))
-
-
-def _paragraphs(entry: ReferenceEntry) -> Iterator[str]:
-    yield f"**{entry.name}** · {entry.kind}"
-    yield from _code(entry.usage)
-    yield entry.summary
-    if entry.text:
-        yield entry.text
-    if entry.settings:
-        yield "\n".join(f"* `{one.name}` ({one.facts}): {one.meaning}" for one in entry.settings)
-    yield from _code(entry.example)
-    if entry.source:
-        yield f"Source: {entry.source}"
+    settings = "\n".join(f"* `{one.name}` ({one.facts}): {one.meaning}" for one in entry.settings)
+    source = f"Source: {entry.source}" if entry.source else ""
+    head = (f"**{entry.name}** · {entry.kind}", *_code(entry.usage), entry.summary, entry.text)
+    return "\n\n".join(filter(None, (*head, settings, *_code(entry.example), source)))
 
 
 def _code(text: str) -> list[str]:

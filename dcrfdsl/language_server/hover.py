@@ -119,13 +119,8 @@ def signature(template: Template, offset: int) -> SignatureText | None:
     context = cursor.context_at(template.text[placed.start : max(placed.end, offset)], offset - placed.start)
     if context.inside == "comment":
         return None
-    for depth in range(len(context.calls) - 1, -1, -1):
-        call = context.calls[depth]
-        entry = (
-            cursor.entry_of(call.callee, cursor.callee_kinds(context, depth))
-            if call.opener == "(" and call.callee
-            else None
-        )
+    for depth, call in reversed([*enumerate(context.calls)]):
+        entry = cursor.entry_of(call.callee, cursor.callee_kinds(context, depth)) if call.callee else None
         if entry is not None:
             return _text(entry, call)
     return None

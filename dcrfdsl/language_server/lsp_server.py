@@ -11,7 +11,7 @@ import json
 import logging
 import os
 import sys
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -63,104 +63,6 @@ SYMBOL_KINDS: Mapping[str, lsp.SymbolKind] = {
 KIND_NUMBERS = {kind: number for number, kind in enumerate(COLOURS)}
 
 
-class ProtocolValues:
-    """text_of: the lines of a file.   uri_of: its name in the protocol."""
-
-    def __init__(self, text_of: Callable[[Path], EditorText], uri_of: Callable[[Path], str]):
-        self.text_of, self.uri_of = text_of, uri_of
-
-    def range(self, text: EditorText, start: int, end: int) -> lsp.Range:
-        return lsp.Range(lsp.Position(*text.position(start)), lsp.Position(*text.position(end)))
-
-    def location(self, spot: answers.Spot) -> lsp.Location:
-        return lsp.Location(self.uri_of(spot.path), self.range(self.text_of(spot.path), spot.start, spot.end))
-
-    # problems and actions -----------------------------------------------------------------------------------------
-
-    def diagnostic(self, text: EditorText, problem: Problem) -> lsp.Diagnostic:
-        one = problem.diagnostic
-        related = [
-            lsp.DiagnosticRelatedInformation(
-                self.location(answers.Spot(absolute(Path(label.span.source.name)), label.span.start, label.span.end)),
-                label.text or "see here",
-            )
-            for label in one.secondary
-        ]
-        return lsp.Diagnostic(
-            range=self.range(text, problem.start, problem.end),
-            message=problem.message,
-            severity=SEVERITY[one.severity],
-            code=one.slug,
-            source="dcrfdsl",
-            related_information=related,
-            tags=[lsp.DiagnosticTag.Unnecessary] if one.slug.startswith("idle-") else None,
-            data={"explanation": explained(one.slug)},
-        )
-
-    def edits(self, edits: answers.Edits) -> lsp.WorkspaceEdit:
-        return lsp.WorkspaceEdit(
-            changes={self.uri_of(path): self.text_edits(self.text_of(path), listed) for path, listed in edits.items()}
-        )
-
-    def text_edits(self, text: EditorText, edits: Iterable[answers.Edit]) -> list[lsp.TextEdit]:
-        return [lsp.TextEdit(self.range(text, one.start, one.end), one.text) for one in edits]
-
-    def action(self, action: answers.CodeAction, diagnostics: Sequence[lsp.Diagnostic]) -> lsp.CodeAction:
-        return lsp.CodeAction(
-            title=action.title,
-            kind=action.kind,
-            diagnostics=list(diagnostics) or None,
-            is_preferred=action.preferred or None,
-            edit=self.edits(action.edits),
-        )
-
-    # answers at the cursor and about the whole text ---------------------------------------------------------------
-
-    def completion(
-        self, text: EditorText, items: Sequence[answers.Proposal], start: int, end: int
-    ) -> lsp.CompletionList:
-        place = self.range(text, start, end)
-        return lsp.CompletionList(
-            is_incomplete=False,
-            items=[
-                lsp.CompletionItem(
-                    label=one.label,
-                    kind=COMPLETION_KINDS.get(one.kind, KIND.Value),
-                    detail=one.detail or one.kind,
-                    sort_text=f"{n:04d}",
-                    filter_text=one.label,
-                    text_edit=lsp.TextEdit(place, one.insert or one.label),
-                    documentation=lsp.MarkupContent(lsp.MarkupKind.Markdown, one.documentation)
-                    if one.documentation
-                    else None,
-                )
-                for n, one in enumerate(items)
-            ],
-        )
-
-    def symbol(self, text: EditorText, symbol: answers.Symbol) -> lsp.DocumentSymbol:
-        return lsp.DocumentSymbol(
-            name=symbol.name,
-            detail=symbol.detail,
-            kind=SYMBOL_KINDS.get(symbol.kind, lsp.SymbolKind.Object),
-            range=self.range(text, symbol.start, symbol.end),
-            selection_range=self.range(text, symbol.name_start, symbol.name_end),
-            children=[self.symbol(text, child) for child in symbol.children],
-        )
-
-    def colours(self, text: EditorText, colours: Iterable[answers.Colour]) -> lsp.SemanticTokens:
-        """Five numbers a word: lines and columns from the word before, length, kind, modifiers."""
-        data: list[int] = []
-        line = column = 0
-        for one in colours:  # none crosses the end of a line
-            first, start = text.position(one.start)
-            modifiers = one.declares | one.documents << 1  # a bit each, in the order of MODIFIERS
-            shift = start - column if first == line else start
-            data += [first - line, shift, text.length(one.start, one.end), KIND_NUMBERS[one.kind], modifiers]
-            line, column = first, start
-        return lsp.SemanticTokens(data)
-
-
 # the server -----------------------------------------------------------------------------------------------------------
 
 
@@ -208,7 +110,6 @@ class TemplateServer(LanguageServer):
     def __init__(self) -> None:
         super().__init__("dcrfdsl", __version__, protocol_cls=_Protocol)
         self.session = EditorSession(self._publish, self._refresh)
-        self.values = ProtocolValues(self.session.text_of, self._uri_of)
 
     def at(self, document: Any, position: lsp.Position) -> tuple[OpenFile, Template, int]:
         """The open file, its template, and an offset in it."""
@@ -228,7 +129,7 @@ class TemplateServer(LanguageServer):
     def _publish(self, path: Path, problems: Sequence[Problem]) -> None:
         one, text = self.session.opened(path), self.session.text_of(path)
         version = None if one is None else one.version
-        shown = [self.values.diagnostic(text, problem) for problem in problems]
+        shown = [self.diagnostic(text, problem) for problem in problems]
         uri = self._uri_of(path)
         self.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(uri, shown, version))
 
@@ -239,6 +140,60 @@ class TemplateServer(LanguageServer):
 
     def root(self) -> Path:
         return absolute(Path(self.workspace.root_path or "."))
+
+    # forms of the protocol ----------------------------------------------------------------------------------------
+
+    def range(self, text: EditorText, start: int, end: int) -> lsp.Range:
+        return lsp.Range(lsp.Position(*text.position(start)), lsp.Position(*text.position(end)))
+
+    def location(self, spot: answers.Spot) -> lsp.Location:
+        return lsp.Location(self._uri_of(spot.path), self.range(self.session.text_of(spot.path), spot.start, spot.end))
+
+    def diagnostic(self, text: EditorText, problem: Problem) -> lsp.Diagnostic:
+        one = problem.diagnostic
+        related = [
+            lsp.DiagnosticRelatedInformation(
+                self.location(answers.Spot(absolute(Path(label.span.source.name)), label.span.start, label.span.end)),
+                label.text or "see here",
+            )
+            for label in one.secondary
+        ]
+        return lsp.Diagnostic(
+            range=self.range(text, problem.start, problem.end),
+            message=problem.message,
+            severity=SEVERITY[one.severity],
+            code=one.slug,
+            source="dcrfdsl",
+            related_information=related,
+            tags=[lsp.DiagnosticTag.Unnecessary] if one.slug.startswith("idle-") else None,
+            data={"explanation": explained(one.slug)},
+        )
+
+    def edits(self, edits: answers.Edits) -> lsp.WorkspaceEdit:
+        changes = {self._uri_of(one): self.text_edits(self.session.text_of(one), edits[one]) for one in edits}
+        return lsp.WorkspaceEdit(changes=changes)
+
+    def text_edits(self, text: EditorText, edits: Iterable[answers.Edit]) -> list[lsp.TextEdit]:
+        return [lsp.TextEdit(self.range(text, one.start, one.end), one.text) for one in edits]
+
+    def action(self, action: answers.CodeAction, diagnostics: Sequence[lsp.Diagnostic]) -> lsp.CodeAction:
+        return lsp.CodeAction(
+            title=action.title,
+            kind=action.kind,
+            diagnostics=list(diagnostics) or None,
+            is_preferred=action.preferred or None,
+            edit=self.edits(action.edits),
+        )
+
+    def symbol(self, text: EditorText, symbol: answers.Symbol) -> lsp.DocumentSymbol:
+        return lsp.DocumentSymbol(
+            name=symbol.name,
+            detail=symbol.detail,
+            kind=SYMBOL_KINDS.get(symbol.kind, lsp.SymbolKind.Object),
+            range=self.range(text, symbol.start, symbol.end),
+            selection_range=self.range(text, symbol.name_start, symbol.name_end),
+            children=[self.symbol(text, child) for child in symbol.children],
+        )
 
 
 def _path_of(uri: str) -> Path:
@@ -364,13 +319,30 @@ def _hover(server: TemplateServer, params: lsp.HoverParams) -> lsp.Hover | None:
     if found is None:
         return None
     content = lsp.MarkupContent(lsp.MarkupKind.Markdown, found.markdown)
-    return lsp.Hover(content, server.values.range(one.text, found.start, found.end))
+    return lsp.Hover(content, server.range(one.text, found.start, found.end))
 
 
 def _completion(server: TemplateServer, params: lsp.CompletionParams) -> lsp.CompletionList:
     one, template, offset = server.at(params.text_document, params.position)
     found = propose(template, offset, server.session.workspace, server.session.costs(one).states)
-    return server.values.completion(one.text, found.items, found.start, found.end)
+    place = server.range(one.text, found.start, found.end)
+    return lsp.CompletionList(
+        is_incomplete=False,
+        items=[
+            lsp.CompletionItem(
+                label=one.label,
+                kind=COMPLETION_KINDS.get(one.kind, KIND.Value),
+                detail=one.detail or one.kind,
+                sort_text=f"{n:04d}",
+                filter_text=one.label,
+                text_edit=lsp.TextEdit(place, one.insert or one.label),
+                documentation=lsp.MarkupContent(lsp.MarkupKind.Markdown, one.documentation)
+                if one.documentation
+                else None,
+            )
+            for n, one in enumerate(found.items)
+        ],
+    )
 
 
 def _signature(server: TemplateServer, params: lsp.SignatureHelpParams) -> lsp.SignatureHelp | None:
@@ -386,7 +358,7 @@ def _signature(server: TemplateServer, params: lsp.SignatureHelpParams) -> lsp.S
 def _definition(server: TemplateServer, params: lsp.DefinitionParams) -> list[lsp.Location]:
     _, template, offset = server.at(params.text_document, params.position)
     found = definitions(template, offset, server.session.workspace.names(template))
-    return [server.values.location(spot) for spot in found]
+    return [server.location(spot) for spot in found]
 
 
 def _references(server: TemplateServer, params: lsp.ReferenceParams) -> list[lsp.Location]:
@@ -394,7 +366,7 @@ def _references(server: TemplateServer, params: lsp.ReferenceParams) -> list[lsp
     names = server.session.workspace.names(template)
     found = name_at(template, offset, names)
     related, declared = server.session.related(template), params.context.include_declaration
-    return [server.values.location(spot) for spot in (references(found, names, related, declared) if found else ())]
+    return [server.location(spot) for spot in (references(found, names, related, declared) if found else ())]
 
 
 def _highlights(server: TemplateServer, params: lsp.DocumentHighlightParams) -> list[lsp.DocumentHighlight]:
@@ -402,7 +374,7 @@ def _highlights(server: TemplateServer, params: lsp.DocumentHighlightParams) -> 
     names = server.session.workspace.names(template)
     found = name_at(template, offset, names)
     spots = references(found, names, [template]) if found else []
-    return [lsp.DocumentHighlight(server.values.range(one.text, spot.start, spot.end)) for spot in spots]
+    return [lsp.DocumentHighlight(server.range(one.text, spot.start, spot.end)) for spot in spots]
 
 
 def _renameable(server: TemplateServer, params: lsp.PrepareRenameParams) -> lsp.PrepareRenamePlaceholder:
@@ -411,21 +383,21 @@ def _renameable(server: TemplateServer, params: lsp.PrepareRenameParams) -> lsp.
         found = renameable(template, offset, server.session.workspace.names(template))
     except answers.Refused as reason:
         raise _refused(str(reason)) from None
-    return lsp.PrepareRenamePlaceholder(server.values.range(one.text, found.start, found.end), found.name)
+    return lsp.PrepareRenamePlaceholder(server.range(one.text, found.start, found.end), found.name)
 
 
 def _rename(server: TemplateServer, params: lsp.RenameParams) -> lsp.WorkspaceEdit:
     _, template, offset = server.at(params.text_document, params.position)
     names, related = server.session.workspace.names(template), server.session.related(template)
     try:
-        return server.values.edits(rename(template, offset, params.new_name, names, related))
+        return server.edits(rename(template, offset, params.new_name, names, related))
     except answers.Refused as reason:
         raise _refused(str(reason)) from None
 
 
 def _symbols(server: TemplateServer, params: lsp.DocumentSymbolParams) -> list[lsp.DocumentSymbol]:
     one = server.file(params.text_document)
-    return [server.values.symbol(one.text, symbol) for symbol in symbols(server.session.template(one))]
+    return [server.symbol(one.text, symbol) for symbol in symbols(server.session.template(one))]
 
 
 def _folds(server: TemplateServer, params: lsp.FoldingRangeParams) -> list[lsp.FoldingRange]:
@@ -436,14 +408,23 @@ def _folds(server: TemplateServer, params: lsp.FoldingRangeParams) -> list[lsp.F
 
 
 def _colours(server: TemplateServer, params: lsp.SemanticTokensParams) -> lsp.SemanticTokens:
-    one = server.file(params.text_document)
-    template = server.session.template(one)
-    return server.values.colours(one.text, colours(template, server.session.workspace.names(template)))
+    """Five numbers a word: lines and columns from the word before, length, kind, modifiers."""
+    opened = server.file(params.text_document)
+    text, template = opened.text, server.session.template(opened)
+    data: list[int] = []
+    line = column = 0
+    for one in colours(template, server.session.workspace.names(template)):  # none crosses the end of a line
+        first, start = text.position(one.start)
+        modifiers = one.declares | one.documents << 1  # a bit each, in the order of MODIFIERS
+        shift = start - column if first == line else start
+        data += [first - line, shift, text.length(one.start, one.end), KIND_NUMBERS[one.kind], modifiers]
+        line, column = first, start
+    return lsp.SemanticTokens(data)
 
 
 def _layout(server: TemplateServer, params: lsp.DocumentFormattingParams) -> list[lsp.TextEdit]:
     one = server.file(params.text_document)
-    return server.values.text_edits(one.text, layout_edits(one.text.code))
+    return server.text_edits(one.text, layout_edits(one.text.code))
 
 
 def _hints(server: TemplateServer, params: lsp.InlayHintParams) -> list[lsp.InlayHint]:
@@ -465,11 +446,11 @@ def _actions(server: TemplateServer, params: lsp.CodeActionParams) -> list[lsp.C
     found: list[lsp.CodeAction] = []
     for problem in analysis.problems.get(one.path, ()) if analysis else ():
         if problem.start <= end and problem.end >= start:
-            shown = server.values.diagnostic(one.text, problem)
-            found += [server.values.action(action, [shown]) for action in quick_fixes(template, problem)]
+            shown = server.diagnostic(one.text, problem)
+            found += [server.action(action, [shown]) for action in quick_fixes(template, problem)]
     names = server.session.workspace.names(template)
     resolved = analysis.resolved if analysis and not analysis.has_errors else None
-    found += [server.values.action(action, []) for action in refactorings(template, start, end, names, resolved)]
+    found += [server.action(action, []) for action in refactorings(template, start, end, names, resolved)]
     return [action for action in found if only is None or any(str(action.kind).startswith(kind) for kind in only)]
 
 

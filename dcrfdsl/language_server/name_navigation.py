@@ -35,19 +35,13 @@ def name_at(template: Template, offset: int, names: Names) -> FoundName | None:
     if placed is None:
         return None
     inside = offset - placed.start
-    for declared in placed.facts.declared:
-        if declared.start <= inside <= declared.end:
-            found = names.by_name.get((declared.space, declared.name), ())
-            return FoundName(
-                declared.name, declared.space, placed.start + declared.start, placed.start + declared.end, found, placed
-            )
-    for use in placed.facts.uses:
-        if use.start <= inside <= use.end:
-            start, end = placed.start + use.start, placed.start + use.end
-            if use.spaces == ("position",):
-                return FoundName(use.name, "position", start, end, (), placed)
-            space, found = names.find(use.spaces, use.name)
-            return FoundName(use.name, space, start, end, found, placed) if found else None
+    for one in (*placed.facts.declared, *placed.facts.uses):
+        if one.start <= inside <= one.end:
+            start, end = placed.start + one.start, placed.start + one.end
+            if one.spaces == ("position",):
+                return FoundName(one.name, "position", start, end, (), placed)
+            space, found = names.find(one.spaces, one.name)
+            return FoundName(one.name, space, start, end, found, placed) if found else None
     return None
 
 

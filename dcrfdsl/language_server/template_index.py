@@ -49,6 +49,10 @@ class Declared:
     fixed: str = ""
     source: bool = False
 
+    @property
+    def spaces(self) -> tuple[str, ...]:
+        return (self.space,)
+
 
 @dataclass(frozen=True)
 class Use:

@@ -40,6 +40,7 @@ from ..graph import (
     known_counts,
     known_runs,
     restricted_graph,
+    rows_of_lengths,
     segment_shape,
     variable_names,
     with_constraints_apart,
@@ -133,7 +134,7 @@ class ModelStructure:
     def features(self, corpus: Corpus) -> tuple[tuple[FeatureRows, ...], Mapping[int, Pairs]]:
         """The feature rows of a corpus, and the positions that relational cliques join."""
         rows, relations = self.extractor.everything(corpus, self.coded)
-        return (*rows, *self.graph.rows_of_lengths(rows, corpus.sentence_off)), relations
+        return (*rows, *rows_of_lengths(self.graph.templates, rows, corpus.sentence_off)), relations
 
     def binder(self, graph: ModelGraph, *, programs: bool, latents_first: bool) -> inference.Binder:
         """Binds data to a graph. It is made once for each graph and each way."""

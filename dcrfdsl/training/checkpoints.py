@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 
 from ..criteria import TrainingProblem
 from ..data import Corpus
-from ..foundation import DcrfError, IncompatibleState, data_error, dataclass, recalled
+from ..foundation import DcrfError, IncompatibleState, data_error, dataclass, flattened, restored
 from ..model import TrainedModel, TrainingData, content_hash, header_of, read_model, write_model
 from ..optimizers import NotNow, RunState
 from ..semantics import ModelSpec, to_text
@@ -158,7 +158,6 @@ def _changed_line(before: str, now: str) -> str:
 
 VERSION = 3  # of what layers remember; before, messages were kept otherwise, and begin anew
 READABLE = (2, VERSION)
-_ARRAY = "array of the checkpoint"  # the key of the placeholder of an array
 
 
 @dataclass(frozen=True)
@@ -192,25 +191,20 @@ class Checkpointing:
 
     def after_iteration(self, is_stopping: bool) -> None:
         """Writes a checkpoint if it is time, or if training is about to stop; later stages then write none."""
-        if self._is_closed or self.is_suspended:
+        is_time = is_stopping or time.perf_counter() - self._written >= self._checkpoint.seconds
+        if self._is_closed or self.is_suspended or not is_time:
             return
-        if is_stopping or time.perf_counter() - self._written >= self._checkpoint.seconds:
-            try:
-                self._write(self.state.snapshot())
-            except NotNow:
-                pass
-            except DcrfError as error:
-                self._is_closed, self.failure = True, error.diagnostics[0].message
-                return
-            self._is_closed = is_stopping
-
-    def _write(self, snapshot: Mapping[str, Any]) -> None:
         arrays: dict[str, NDArray[Any]] = {}
-        header = {
-            "checkpoint": VERSION, "fingerprint": self._fingerprint, "state": _flattened(snapshot, arrays),
-        }  # fmt: skip
-        write_model(os.fspath(self._checkpoint.path), arrays, header)
-        self._written = time.perf_counter()
+        self._is_closed = is_stopping
+        try:
+            state = flattened(self.state.snapshot(), arrays)
+            header = {"checkpoint": VERSION, "fingerprint": self._fingerprint, "state": state}
+            write_model(os.fspath(self._checkpoint.path), arrays, header)
+            self._written = time.perf_counter()
+        except NotNow:
+            pass
+        except DcrfError as error:
+            self._is_closed, self.failure = True, error.diagnostics[0].message
 
     def refusal(self, unfit: IncompatibleState) -> DcrfError:
         """The error for a checkpoint of which a layer cannot go on from what it is said to have remembered."""
@@ -247,7 +241,7 @@ def _read(path: str | os.PathLike[str], fingerprint: Mapping[str, str]) -> dict[
         remedy = "give it what it was begun with, or train without resuming"
         raise data_error("cannot-resume", message, help=remedy)
     try:
-        state: dict[str, Any] = _restored(header["state"], arrays)
+        state: dict[str, Any] = restored(header["state"], arrays)
     except IncompatibleState as error:
         raise _not_sound(path, error.message) from None
     except (KeyError, TypeError, ValueError) as error:
@@ -258,31 +252,3 @@ def _read(path: str | os.PathLike[str], fingerprint: Mapping[str, str]) -> dict[
 def _not_sound(path: str | os.PathLike[str], detail: str) -> DcrfError:
     message = f"`{os.fspath(path)}` is not a sound checkpoint: {detail}"
     return data_error("cannot-resume", message, help="train without resuming")
-
-
-def _flattened(value: Any, arrays: dict[str, NDArray[Any]]) -> Any:
-    """The value as JSON, with a placeholder for each array, which is added to `arrays`."""
-    if isinstance(value, np.ndarray):
-        name = str(len(arrays))
-        arrays[name] = value
-        return {_ARRAY: name, "shape": list(value.shape), "dtype": str(value.dtype)}
-    if isinstance(value, np.generic):
-        return value.item()
-    if isinstance(value, Mapping):
-        return {str(key): _flattened(item, arrays) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_flattened(item, arrays) for item in value]
-    if value is None or isinstance(value, bool | int | float | str):
-        return value
-    raise TypeError(f"a layer remembers a {type(value).__name__}, which has no place in a checkpoint")
-
-
-def _restored(value: Any, arrays: Mapping[str, NDArray[Any]]) -> Any:
-    """The value that `_flattened` took apart."""
-    if isinstance(value, dict):
-        if _ARRAY in value:
-            return recalled(arrays, value[_ARRAY], *value["shape"], dtype=value["dtype"])
-        return {key: _restored(item, arrays) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_restored(item, arrays) for item in value]
-    return value

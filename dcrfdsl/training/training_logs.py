@@ -187,11 +187,12 @@ def _row(stage: str, step: Iteration) -> Row:
 
 
 FORMAT = 1  # of the lines; new fields do not change it
+END_FIELDS = ("reason", "stage", "objective", "gradient_norm", "gap", "iterations", "evaluations", "seconds")
 
 Fields = Mapping[str, Any]
 
 
-class TrainingLog:
+class TrainingLog(LineFile):
     """Writes the events of a training to a file of JSON lines, each as soon as it happens.
 
     path: of the file.
@@ -208,13 +209,8 @@ class TrainingLog:
     """
 
     def __init__(self, path: str | os.PathLike[str], *, append: bool = False):
-        self._file = LineFile(Path(path), "log", "--log", append=append)
+        super().__init__(Path(path), "log", "--log", append=append)
         self._is_running = False
-        self._append = append
-
-    def __enter__(self) -> TrainingLog:
-        self._file.__enter__()
-        return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -223,12 +219,7 @@ class TrainingLog:
             failed = isinstance(error, Exception)
             said = str(error) if isinstance(error, DcrfError) else f"{type(error).__name__}: {error}".rstrip(": ")
             self._end({"outcome": "failed" if failed else "interrupted", "error": said})
-        self._file.__exit__(kind, error, trace)
-
-    @property
-    def failure(self) -> OSError | None:
-        """Why a line could not be written; later lines are dropped. None so far."""
-        return self._file.failure
+        super().__exit__(kind, error, trace)
 
     def begin(
         self,
@@ -294,21 +285,9 @@ class TrainingLog:
         model: what came of it.
         """
         record = model.record
-        self._end(
-            {
-                "outcome": "converged" if record.converged else "stopped",
-                "reason": record.reason,
-                "stage": record.stage,
-                "objective": record.objective,
-                "gradient_norm": record.gradient_norm,
-                "gap": record.gap,
-                "iterations": record.iterations,
-                "evaluations": record.evaluations,
-                "seconds": record.seconds,
-                "weights": model.num_weights,
-                "notes": list(record.notes),
-            }
-        )
+        outcome = {"outcome": "converged" if record.converged else "stopped"}
+        told = {name: getattr(record, name) for name in END_FIELDS}
+        self._end({**outcome, **told, "weights": model.num_weights, "notes": list(record.notes)})
 
     def _end(self, fields: Fields) -> None:
         self._is_running = False
@@ -317,7 +296,7 @@ class TrainingLog:
     def _write(self, event: str, fields: Fields) -> None:
         now = datetime.now(UTC).isoformat(timespec="milliseconds")
         there = {name: value for name, value in fields.items() if value is not None}
-        self._file.write(json_text({"event": event, "time": now, **there}) + "\n")
+        self.write(json_text({"event": event, "time": now, **there}) + "\n")
 
 
 def _data(corpus: TrainingData) -> dict[str, Any]:

@@ -40,6 +40,7 @@ from ..graph import (
     instances_of,
     known_segments,
     learn_parameters,
+    rows_of_lengths,
     segment_shape,
 )
 from ..inference import Workers, refuse_fscore
@@ -62,8 +63,8 @@ def gold_segments(
         label = clique.sites[0].variable
         shape = segment_shape(spec, clique, states[label])
         codes = labels.codes[[one.name for one in spec.labels].index(label)]
-        unknown = np.concatenate([[0], np.cumsum(codes < 0)])[corpus.sentence_off]
-        known = known_segments(shape, codes, unknown[1:] == unknown[:-1], corpus.sentence_off)
+        complete = complete_sentences(codes < 0, corpus.sentence_off)
+        known = known_segments(shape, codes, complete, corpus.sentence_off)
         found[number] = known.candidates(shape.limit)
         least = semantics.shortest_segment(spec, clique)
         shorter = np.flatnonzero(known.length < least)
@@ -194,7 +195,7 @@ def assemble(
         refuse_too_large(spec, states, relations, features, remark)
         graph = ModelGraph.of(spec, states, extractor.set_of_clique, extractor.bias_of_clique)
         rows = (*rows, *extractor.code_rows(values, [template.reads for template in graph.coded]))
-        rows = (*rows, *graph.rows_of_lengths(rows, corpus.sentence_off))
+        rows = (*rows, *rows_of_lengths(graph.templates, rows, corpus.sentence_off))
         gold = gold_of(spec, states, extractor, corpus, labels)
     data.raise_if_any(broken_constraints(spec, states, graph, corpus, gold, rows))
     return UntrainedModel(spec, corpus, states, lexicons, extractor, rows, relations, graph, gold)
@@ -318,7 +319,7 @@ def _runs_out_of_bounds(
     off, numbers = corpus.sentence_off, {label.name: m for m, label in enumerate(spec.labels)}
     for memory in semantics.run_memories(spec):
         codes, listed = gold.codes[numbers[memory.label]], states[memory.label]
-        found = bounded_runs(memory, listed, codes, complete_sentences(codes, off), off)
+        found = bounded_runs(memory, listed, codes, complete_sentences(codes < 0, off), off)
         kinds = semantics.segment_classes(memory.label_domain, listed)
         bounds = [memory.bounds_of(one.name) for one in kinds]
         least, most, cut = (

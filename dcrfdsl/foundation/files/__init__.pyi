@@ -7,8 +7,10 @@ from .stored_arrays import (
     check_offsets as check_offsets,
     check_strings as check_strings,
     check_within as check_within,
+    flattened as flattened,
     pack_strings as pack_strings,
     recalled as recalled,
+    restored as restored,
     typed as typed,
     unpack_strings as unpack_strings,
 )

@@ -1,4 +1,4 @@
-"""Checks of the contents of a model file (dtypes, lengths, offsets, bounds, UTF-8), and tables of strings.
+"""Checks of the contents of a model file (dtypes, lengths, offsets, bounds, UTF-8), tables of strings, values as JSON.
 
 A checksum tells that a file is unchanged, not that we wrote it. Kernels do not check bounds, so every number used as an
 index is checked here, once, when a model is loaded. Each part of a model knows its own requirements (`restore` of
@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import fields, is_dataclass
 from itertools import pairwise
 from typing import Annotated, Any, TypeAlias
 
@@ -160,3 +161,42 @@ def unpack_strings(data: NDArray[np.uint8], off: Offsets) -> list[str]:
         text = raw.decode("ascii")
         return [text[start:end] for start, end in pairwise(ends)]
     return [raw[start:end].decode("utf-8", "surrogatepass") for start, end in pairwise(ends)]
+
+
+# values that hold arrays ----------------------------------------------------------------------------------------------
+
+
+_ARRAY = "array of the checkpoint"  # the key of the placeholder of an array; checkpoints had it first
+
+
+def flattened(value: Any, arrays: dict[str, NDArray[Any]]) -> Any:
+    """A value as JSON, with a placeholder for each array, which is added to `arrays`.
+
+    Tuples become lists, and dataclasses their fields by name. TypeError for what has no place in a file.
+    """
+    if isinstance(value, np.ndarray):
+        name = str(len(arrays))
+        arrays[name] = value
+        return {_ARRAY: name, "shape": list(value.shape), "dtype": str(value.dtype)}
+    if isinstance(value, np.generic):
+        return value.item()
+    if is_dataclass(value):
+        return {field.name: flattened(getattr(value, field.name), arrays) for field in fields(value)}
+    if isinstance(value, Mapping):
+        return {str(key): flattened(item, arrays) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [flattened(item, arrays) for item in value]
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    raise TypeError(f"a file has no place for a {type(value).__name__}")
+
+
+def restored(value: Any, arrays: Mapping[str, NDArray[Any]]) -> Any:
+    """The value that `flattened` took apart. `IncompatibleState` unless its arrays are as they were."""
+    if isinstance(value, dict):
+        if _ARRAY in value:
+            return recalled(arrays, value[_ARRAY], *value["shape"], dtype=value["dtype"])
+        return {key: restored(item, arrays) for key, item in value.items()}
+    if isinstance(value, list):
+        return [restored(item, arrays) for item in value]
+    return value

@@ -6,73 +6,67 @@ here: when they are written (`corpus_parts`, `part_learning`).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from ...data import BagColumn, Corpus, InternedColumn, NumericColumn, SoftStates
 from ...features import FeatureRows, Pairs
-from ...foundation import DcrfError, Floats, Ints, data_error, dataclass, pack_strings, unpack_strings
+from ...foundation import (
+    DcrfError,
+    Floats,
+    Ints,
+    data_error,
+    dataclass,
+    flattened,
+    pack_strings,
+    restored,
+    unpack_strings,
+)
 from ...graph import CliqueWeights, Gold, Parameters
 from ...model import read_model, write_model
 
-PART_VERSION = 4  # of both kinds of files; part of the names of folders, so that another version reads none of them
-
-Arrays = dict[str, NDArray[Any]]
+PART_VERSION = 5  # of both kinds of files; part of the names of folders, so that another version reads none of them
+COLUMNS = (InternedColumn, NumericColumn, BagColumn)  # the last field of each is a list of texts
 
 
 def write_text(path: Path, corpus: Corpus) -> None:
     """Writes the columns of a part. DcrfError if the file cannot be written."""
-    arrays: Arrays = {"sentence_off": corpus.sentence_off, "token_line": corpus.token_line}
-    kinds = {}
+    columns = {}
     for name, column in corpus.columns.items():
-        match column:
-            case InternedColumn(codes=codes, values=values):
-                kinds[name] = "texts"
-                arrays |= {f"{name}.codes": codes, **_strings(name, values)}
-            case BagColumn(off=off, codes=codes, weights=weights, names=names):
-                kinds[name] = "bags"
-                arrays |= {f"{name}.item_off": off, f"{name}.codes": codes, f"{name}.weights": weights}
-                arrays |= _strings(name, names)
-            case NumericColumn(values=numbers, names=states):
-                kinds[name] = "numbers"
-                arrays |= {f"{name}.numbers": np.asarray(numbers, np.float64), **_strings(name, states)}
-    write_model(path, arrays, {"file": corpus.file, "columns": kinds, "warnings": list(corpus.warnings)})
+        *numbers, texts = (getattr(column, field.name) for field in fields(column))
+        columns[name] = (COLUMNS.index(type(column)), *numbers, *pack_strings(texts))
+    write_part(path, (corpus.file, corpus.sentence_off, columns, corpus.token_line, corpus.warnings))
 
 
 def read_text(path: Path) -> Corpus:
     """The part that `write_text` wrote. DcrfError if the file is missing or damaged."""
-    header, arrays = _read(path)
-    columns: dict[str, InternedColumn | NumericColumn | BagColumn] = {}
-    for name, kind in header["columns"].items():
-        texts = unpack_strings(arrays[f"{name}.bytes"], arrays[f"{name}.off"])
-        if kind == "numbers":
-            columns[name] = NumericColumn(arrays[f"{name}.numbers"], texts)
-            continue
-        codes = arrays[f"{name}.codes"]
-        if kind == "bags":
-            columns[name] = BagColumn(arrays[f"{name}.item_off"], codes, arrays[f"{name}.weights"], texts)
-        else:
-            columns[name] = InternedColumn(codes, texts)
-    return Corpus(header["file"], arrays["sentence_off"], columns, arrays["token_line"], tuple(header["warnings"]))
+    file, sentence_off, stored, token_line, warnings = _read(path)
+    columns = {
+        name: COLUMNS[kind](*numbers, unpack_strings(data, off)) for name, (kind, *numbers, data, off) in stored.items()
+    }
+    return Corpus(file, sentence_off, columns, token_line, tuple(warnings))
 
 
-def _read(path: Path) -> tuple[dict[str, Any], Arrays]:
-    """The header and the arrays of a file of the cache. DcrfError if it is missing or damaged."""
+def write_part(path: Path, content: Any) -> None:
+    """Writes what `_read` reads, such as a `CompiledPart`. DcrfError if the file cannot be written."""
+    arrays: dict[str, NDArray[Any]] = {}
+    header = {"content": flattened(content, arrays)}
+    write_model(path, arrays, header)
+
+
+def _read(path: Path) -> Any:
+    """What `write_part` wrote, with lists in place of tuples. DcrfError if it is missing or damaged."""
     try:
-        return read_model(path)
+        header, arrays = read_model(path)
+        return restored(header["content"], arrays)
     except DcrfError as error:
         message = f"the cache cannot be read: {error.diagnostics[0].message}"
         help = f"remove the folder `{path.parent}` and run the command again: it is made anew"
         raise data_error("damaged-cache", message, file=str(path), help=help) from None
-
-
-def _strings(name: str, texts: Sequence[str]) -> Arrays:
-    data, off = pack_strings(texts)
-    return {f"{name}.bytes": data, f"{name}.off": off}
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,64 +81,22 @@ class CompiledPart:
     sentence_off: Ints
     token_line: Ints
     rows: tuple[FeatureRows, ...]
-    relations: dict[int, Pairs]
+    relations: Mapping[int, Pairs]
     gold: Gold
     parameters: Parameters
     counts: Floats
-    numbers: dict[str, Floats]
-
-
-def write_compiled(path: Path, part: CompiledPart) -> None:
-    """Writes what training reads of a part. DcrfError if the file cannot be written."""
-    arrays: Arrays = {
-        "sentence_off": part.sentence_off, "token_line": part.token_line, "gold": part.gold.codes,
-        "counts": part.counts, **part.parameters.arrays(),
-    }  # fmt: skip
-    pads, pair_offs = [], []
-    for number, rows in enumerate(part.rows):
-        arrays |= {f"rows.{number}.off": rows.row_off, f"rows.{number}.feature": rows.feature}
-        arrays[f"rows.{number}.value"] = rows.value
-        pads.append([rows.pad_left, rows.pad_right])
-        if rows.pair_off is not None:
-            pair_offs.append(number)
-            arrays[f"rows.{number}.pair_off"] = rows.pair_off
-    for clique, pairs in part.relations.items():
-        arrays |= {f"pairs.{clique}.{name}": getattr(pairs, name) for name in Pairs._fields}
-    arrays |= {f"numbers.{name}": column for name, column in part.numbers.items()}
-    for variable, soft in part.gold.soft.items():
-        arrays |= {f"soft.{variable}.tokens": soft.tokens, f"soft.{variable}.share": soft.share}
-    header = {
-        "numbers": list(part.numbers), "file": part.file, "pads": pads, "pair_offs": pair_offs,
-        "relations": list(part.relations), "sets": part.gold.sets, "soft": list(part.gold.soft),
-        "cliques": len(part.parameters.cliques),
-    }  # fmt: skip
-    write_model(path, arrays, header)
+    numbers: Mapping[str, Floats]
 
 
 def read_compiled(path: Path) -> CompiledPart:
-    """The part that `write_compiled` wrote. DcrfError if the file is missing or damaged."""
-    header, arrays = _read(path)
-    rows = tuple(
-        FeatureRows(
-            arrays[f"rows.{n}.off"],
-            arrays[f"rows.{n}.feature"],
-            arrays[f"rows.{n}.value"],
-            pads[0],
-            pads[1],
-            arrays[f"rows.{n}.pair_off"] if n in header["pair_offs"] else None,
-        )
-        for n, pads in enumerate(header["pads"])
-    )
-    cliques = tuple(
-        CliqueWeights(*(arrays[f"parameters.{n}.{name}"] for name in ("bias", "run_off", "entry")))
-        for n in range(header["cliques"])
-    )
-    relations = {
-        clique: Pairs(*(arrays[f"pairs.{clique}.{name}"] for name in Pairs._fields)) for clique in header["relations"]
+    """The part that `write_part` wrote. DcrfError if the file is missing or damaged."""
+    stored = _read(path)
+    gold, cliques = stored["gold"], stored["parameters"]["cliques"]
+    sets = tuple(tuple(map(tuple, of_variable)) for of_variable in gold["sets"])
+    built = {
+        "rows": tuple(FeatureRows(*rows) for rows in stored["rows"]),
+        "relations": {int(clique): Pairs(*pairs) for clique, pairs in stored["relations"].items()},
+        "gold": Gold(gold["codes"], sets, {int(n): SoftStates(*soft) for n, soft in gold["soft"].items()}),
+        "parameters": Parameters(tuple(CliqueWeights(**weights) for weights in cliques)),
     }
-    sets = tuple(tuple(map(tuple, of_variable)) for of_variable in header["sets"])
-    soft = {n: SoftStates(arrays[f"soft.{n}.tokens"], arrays[f"soft.{n}.share"]) for n in header["soft"]}
-    return CompiledPart(
-        header["file"], arrays["sentence_off"], arrays["token_line"], rows, relations, Gold(arrays["gold"], sets, soft),
-        Parameters(cliques), arrays["counts"], {name: arrays[f"numbers.{name}"] for name in header["numbers"]},
-    )  # fmt: skip
+    return CompiledPart(**{**stored, **built})

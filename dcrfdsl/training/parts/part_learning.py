@@ -31,7 +31,7 @@ from ...semantics import ModelSpec
 from ...syntax import CallSpec, Label, Latent, Memory
 from ..untrained_model import broken_constraints, known_columns, number_columns
 from .corpus_parts import CorpusParts
-from .part_files import PART_VERSION, CompiledPart, read_compiled, write_compiled
+from .part_files import PART_VERSION, CompiledPart, read_compiled, write_part
 from .part_runners import PartRunner, task_workers
 
 States = Mapping[str, tuple[str, ...]]
@@ -127,9 +127,9 @@ def compile_part(shared: Compiling, number: int, _: object = None) -> Parameters
     rows = (*rows, *shared.extractor.code_rows(values, [table.observed for table in share_tables(spec, states)]))
     compiled = CompiledPart(
         corpus.file, corpus.sentence_off, corpus.token_line, rows, relations, gold, parameters, counts,
-        dict(number_columns(corpus).columns),
+        number_columns(corpus).columns,
     )  # fmt: skip
-    write_compiled(shared.paths[number], compiled)
+    write_part(shared.paths[number], compiled)
     return parameters
 
 
