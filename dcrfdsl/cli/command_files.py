@@ -251,8 +251,7 @@ def files_of_template(resolved: semantics.Resolved) -> list[Path]:
     """The files that a template reads besides itself and the data: used templates, lexicons, files of states."""
     spec, directories = resolved.spec, resolved.directories
     named = [(lexicon.name, lexicon.path) for lexicon in spec.lexicons]
-    variables: tuple[syntax.Label | syntax.Latent | syntax.Memory, ...] = (*spec.labels, *spec.latents, *spec.memories)
-    named += [(one.name, one.domain.path) for one in variables if isinstance(one.domain, syntax.StateFile)]
+    named += [(one.name, one.domain.path) for one in spec.variables if isinstance(one.domain, syntax.StateFile)]
     return [*resolved.used, *(directories[name] / path for name, path in named if name in directories)]
 
 

@@ -63,8 +63,7 @@ def variable_states(
 
 
 def _declared(spec: semantics.ModelSpec) -> list[str]:
-    variables: tuple[_Variable, ...] = (*spec.labels, *spec.latents, *spec.memories)
-    return [variable.name for variable in variables]
+    return [variable.name for variable in spec.variables]
 
 
 class _Resolver:

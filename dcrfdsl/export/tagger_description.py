@@ -64,6 +64,7 @@ class _Writer:
     def __post_init__(self) -> None:
         self.learned: FeatureExtractor = self.model.extractor
         self.nodes = NodeWriter(self.model.spec, learned=self.model.extractor.learned)
+        self.kind_tables = kind_tables(self.model)
         self.atoms: list[Any] = []
         self.atom_of: dict[str, int] = {}
         self.vocabulary_of: dict[str, int] = {}
@@ -223,7 +224,7 @@ class _Writer:
         written = []
         has_weights = template.clique >= 0 and template.naming_set in set_of
         has_weights = has_weights and bool((self._weights_of(template.clique) != 0).any())
-        for kind, table in zip(self.model.graph.kinds, self._kind_tables, strict=True):
+        for kind, table in zip(self.model.graph.kinds, self.kind_tables, strict=True):
             if kind.template is not template:
                 continue
             cells = kind.full_assignments()
@@ -266,10 +267,6 @@ class _Writer:
             for given in every
             for term in given.terms
         }
-
-    @cached_property
-    def _kind_tables(self) -> list[Floats]:
-        return kind_tables(self.model)
 
     def _entries(self, template: CliqueTemplate, features: list[Ints]) -> None:
         """The weights of a clique's features in their new order, without those that are 0."""

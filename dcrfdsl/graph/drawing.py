@@ -303,15 +303,9 @@ def _boxes(graph: GraphDrawing, layout: DrawingLayout) -> Iterator[tuple[PieceMa
     for n, piece in enumerate(graph.pieces):
         marks = [(layout.centres[v], RADIUS) for v in piece.over] + [(squares[f], SQUARE / 2) for f in piece.factors]
         room = 5.0 + 4.0 * (n % 3)
-        yield (
-            piece,
-            (
-                min(x - r for (x, _), r in marks) - room,
-                min(y - r for (_, y), r in marks) - room,
-                max(x + r for (x, _), r in marks) + room,
-                max(y + r for (_, y), r in marks) + room,
-            ),
-        )
+        left, top = (min(at[axis] - reach for at, reach in marks) - room for axis in (0, 1))
+        right, bottom = (max(at[axis] + reach for at, reach in marks) + room for axis in (0, 1))
+        yield piece, (left, top, right, bottom)
 
 
 def _dashed(piece: PieceMark, box: tuple[float, float, float, float], colour: str) -> str:

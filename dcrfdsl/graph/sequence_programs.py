@@ -191,7 +191,9 @@ class ProgramBuilder:
         results = longer[0].arena_end - base.arena_end - local
         for turns, (shape, program) in enumerate(zip(shapes[1:], longer, strict=True), 1):
             repeated = RepeatedProgram(base, first, last, turns, place.period * width, local, results, self.local_start)
-            if not _extends(shapes[0], shape, place, turns * local, self.local_start) or not _equal(repeated, program):
+            laid = repeated.laid_out()
+            is_same = all(np.array_equal(getattr(laid, f.name), getattr(program, f.name)) for f in fields(laid))
+            if not is_same or not _extends(shapes[0], shape, place, turns * local, self.local_start):
                 return None
         return replace(repeated, turns=1)
 
@@ -243,11 +245,6 @@ def _extends(base: GraphShape, shape: GraphShape, place: _Place, local: int, loc
         if new != Run(scope, place_of, old.kind, old.anchor + shift, end - start, old.stride):
             return False
     return True
-
-
-def _equal(one: RepeatedProgram, other: ContractionProgram) -> bool:
-    laid = one.laid_out()
-    return all(np.array_equal(getattr(laid, f.name), getattr(other, f.name)) for f in fields(laid))
 
 
 @dataclass(frozen=True, eq=False)

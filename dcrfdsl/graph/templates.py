@@ -16,7 +16,7 @@ import numpy as np
 from .. import semantics
 from ..features import ViewMap, view_label, view_map
 from ..foundation import Floats, Ints, Mask, dataclass
-from ..syntax import CliqueSpec, Label, Latent, Memory, Named, Scheme, nodes
+from ..syntax import CliqueSpec, Named, Scheme, nodes
 from .segment_shapes import SegmentShape, segment_shape
 
 Pattern = tuple[int, ...]  # for each site of a clique: 0 in the sequence, -1 before it (START), +1 after it (STOP)
@@ -214,7 +214,7 @@ def _views(spec: semantics.ModelSpec, states: Mapping[str, Sequence[str]]) -> di
 
 def variable_names(spec: semantics.ModelSpec) -> tuple[str, ...]:
     """The variables of a position in the order of their numbers: labels, latents, memories."""
-    return tuple(item.name for part in (spec.labels, spec.latents, spec.memories) for item in part)
+    return tuple(variable.name for variable in spec.variables)
 
 
 def _clique_template(
@@ -267,8 +267,7 @@ def _hard_tables(spec: semantics.ModelSpec, states: Mapping[str, Sequence[str]])
 
 def _is_learned(spec: semantics.ModelSpec, variable: str) -> bool:
     """Whether the states of a variable are those that data has, in the order of their appearance."""
-    variables: tuple[Label | Latent | Memory, ...] = (*spec.labels, *spec.latents, *spec.memories)
-    domains = {one.name: one.domain for one in variables}
+    domains = {one.name: one.domain for one in spec.variables}
     domain = domains.get(variable)
     for _ in domains:  # a circle is an error of the template
         if isinstance(domain, nodes.StatesOf):

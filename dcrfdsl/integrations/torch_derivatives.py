@@ -93,10 +93,6 @@ def _product(values: Floats, factor: float, like: Tensor) -> NDArray[Any]:
     return np.multiply(values, factor, out=out, casting="same_kind")
 
 
-def _of_sentences(values: Floats, device: torch.device) -> Tensor:
-    return torch.from_numpy(values).to(device)
-
-
 # derivatives ----------------------------------------------------------------------------------------------------------
 
 
@@ -113,7 +109,7 @@ class BatchSum(Function):
                 values, ctx.counts = padded.function.derivatives(arrays)
             else:
                 values = padded.function.values(arrays)
-        return _of_sentences(values, tensors[0].device)
+        return torch.from_numpy(values).to(tensors[0].device)
 
     @staticmethod
     def backward(ctx: Any, mass: Tensor) -> Any:
@@ -137,7 +133,7 @@ class _Derivatives(Function):
     def backward(ctx: Any, *direction: Tensor) -> Any:
         (mass, *tensors), padded = ctx.saved_tensors, ctx.padded
         slope, change = padded.function.curvature(padded.arrays(tensors), padded.arrays(direction), array_of(mass))
-        return None, None, _of_sentences(slope, mass.device), *padded.like(change, tensors)
+        return None, None, torch.from_numpy(slope).to(mass.device), *padded.like(change, tensors)
 
 
 class ExpectedScore(Function):
@@ -149,7 +145,7 @@ class ExpectedScore(Function):
         ctx.width = width
         ctx.save_for_backward(*tensors)
         own, by = padded.arrays(tensors[:width]), padded.arrays(tensors[width:])
-        return _of_sentences(batch.expected_scores(own, by), tensors[0].device)
+        return torch.from_numpy(batch.expected_scores(own, by)).to(tensors[0].device)
 
     @staticmethod
     @torch.autograd.function.once_differentiable

@@ -25,14 +25,10 @@ BYTE_ORDER_MARK = "\ufeff"
 LINE_END = re.compile(r"\r\n|\n|\r")
 
 
-def _utf16_units(text: str) -> int:
-    return len(text) if text.isascii() else len(text) + sum(char > "\uffff" for char in text)
-
-
 # Units of a text in each encoding that the protocol knows.
 UNITS: Mapping[str, Callable[[str], int]] = {
     "utf-8": lambda text: len(text.encode(errors="surrogatepass")),
-    UTF16: _utf16_units,
+    UTF16: lambda text: len(text) if text.isascii() else len(text) + sum(char > "\uffff" for char in text),
     "utf-32": len,
 }
 

@@ -37,7 +37,7 @@ from ..foundation import (
 )
 from ..graph import ModelGraph, Parameters, variable_names
 from ..optimizers import Voters
-from ..syntax import Cardinality, Enumerated, Label, Latent, Memory
+from ..syntax import Cardinality, Enumerated, Label
 from .file_format import model_bytes, read_model_bytes
 from .predicting_model import PredictingModel, unusable_weight
 from .record import TrainingRecord
@@ -172,8 +172,7 @@ def _check_states(spec: semantics.ModelSpec, states: Mapping[str, tuple[str, ...
     for name, listed in states.items():
         if not listed or len(set(listed)) < len(listed):
             raise IncompatibleState(f"`{name}` has a state twice" if listed else f"`{name}` has no state")
-    variables: tuple[Label | Latent | Memory, ...] = (*spec.labels, *spec.latents, *spec.memories)
-    for variable in variables:
+    for variable in spec.variables:
         others = variable.others if isinstance(variable, Label) else None
         match variable.domain:
             case Enumerated(states=declared):

@@ -35,7 +35,7 @@ from ..foundation import DcrfError, IncompatibleState, data_error, dataclass, fl
 from ..model import TrainedModel, TrainingData, content_hash, header_of, read_model, write_model
 from ..optimizers import NotNow, RunState
 from ..semantics import ModelSpec, to_text
-from ..syntax import Label, Latent, Memory, StateFile
+from ..syntax import StateFile
 from .parts import PartedProblem, read_compiled
 
 _NAMED_ABOVE = ("lexicons", "registered_texts")  # of the metadata of features
@@ -78,8 +78,7 @@ def _files(model: TrainedModel) -> Iterator[tuple[str, str]]:
     for declared in spec.lexicons:  # what is looked up, so that blank lines and the ends of lines do not count
         one = lexicons[declared.name]
         yield f"lexicon `{declared.name}` in `{declared.path}`", _hash_of_text([one.entries, one.values])
-    variables: tuple[Label | Latent | Memory, ...] = (*spec.labels, *spec.latents, *spec.memories)
-    for variable in variables:
+    for variable in spec.variables:
         if isinstance(variable.domain, StateFile):
             states = _hash_of_text(model.states[variable.name])
             yield f"states of `{variable.name}` in `{variable.domain.path}`", states

@@ -30,7 +30,7 @@ from ..foundation import (
     require_kind,
     warn_of,
 )
-from ..graph import Gold, join_parameters, learn_parameters, placed_counts
+from ..graph import Gold, join_parameters, placed_counts
 from ..inference import Workers, resolve_decode_rule
 from ..model import InductionRound, StartRecord, TrainedModel, TrainingRecord, impossible_gold
 from ..optimizers import Iteration as Iteration, NotNow, RunState, Voters
@@ -333,10 +333,9 @@ def _with_shares(problem: TrainingProblem, begun: UntrainedModel, unlabelled: Co
     if unlabelled is None:
         return replace(problem, counting=counting_problem(problem, begun.corpus, begun.rows, begun.relations))
     rows, relations = begun.extractor.everything(unlabelled, [template.reads for template in begun.graph.coded])
-    variables, off = len(begun.graph.variables), unlabelled.sentence_off
+    variables = len(begun.graph.variables)
     unknown = Gold(np.full((variables, unlabelled.num_tokens), -1, np.int32), ((),) * variables)
-    features = [alphabet.num_features for alphabet in begun.extractor.sets]
-    own, _ = learn_parameters(problem.spec.cliques, begun.graph, rows, features, unknown, off, relations)
+    own, _ = replace(begun, corpus=unlabelled, rows=rows, relations=relations, gold=unknown).learn_parameters()
     joined = join_parameters(problem.parameters, own)
     problem = replace(problem, parameters=joined, counts=placed_counts(joined, problem.parameters, problem.counts))
     return replace(problem, counting=counting_problem(problem, unlabelled, rows, relations))

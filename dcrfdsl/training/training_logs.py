@@ -23,7 +23,7 @@ import csv
 import io
 import os
 import platform
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -126,10 +126,6 @@ def _csv(row: Row) -> str:
     return text.getvalue()
 
 
-def _jsonl(row: Row) -> str:
-    return json_text(row) + "\n"
-
-
 class CurveFormat(NamedTuple):
     """A file format. head: the text before the first row.   line: formats a row."""
 
@@ -139,7 +135,7 @@ class CurveFormat(NamedTuple):
 
 FORMATS: Table[CurveFormat] = Table(
     "format of a learning curve",
-    {".csv": CurveFormat(",".join(COLUMNS) + "\n", _csv), ".jsonl": CurveFormat("", _jsonl)},
+    {".csv": CurveFormat(",".join(COLUMNS) + "\n", _csv), ".jsonl": CurveFormat("", lambda row: json_text(row) + "\n")},
 )
 
 
@@ -171,14 +167,10 @@ def write_curve(path: Path, record: TrainingRecord) -> None:
     """Writes the learning curves of a training record, those of its earlier stages first."""
     check_curve_path(path)
     form = FORMATS[path.suffix]
-    write_whole(path, [(form.head + "".join(map(form.line, _rows(record)))).encode()])
-
-
-def _rows(record: TrainingRecord) -> Iterator[Row]:
     stages = [(str(stage["stage"]), stage.get("curve", ())) for stage in record.before]
-    for stage, curve in [*stages, (record.stage, record.curve)]:
-        for step in curve:
-            yield _row(stage, Iteration(*step))
+    stages.append((record.stage, record.curve))
+    lines = (form.line(_row(stage, Iteration(*step))) for stage, curve in stages for step in curve)
+    write_whole(path, [(form.head + "".join(lines)).encode()])
 
 
 def _row(stage: str, step: Iteration) -> Row:

@@ -432,10 +432,6 @@ def _is_better(trial: Trial, best: Trial) -> bool:
     return trial.dev > best.dev or (math.isnan(best.dev) and not math.isnan(trial.dev))
 
 
-def _plain(value: Value) -> float | str:
-    return value.value if isinstance(value, Number) else value_text(value)
-
-
 @dataclass(frozen=True)
 class TrialData:
     """What all trials of a search have in common. The fields are arguments of `tune`."""
@@ -458,7 +454,8 @@ class TrialData:
         and its model, or why there is none: its weights became infinite.
         """
         begun, spec = time.perf_counter(), self.resolved.spec
-        trial = Trial(0, {name: _plain(value) for name, value in values.items()}, math.nan, 0.0)
+        shown = {name: one.value if isinstance(one, Number) else value_text(one) for name, one in values.items()}
+        trial = Trial(0, shown, math.nan, 0.0)
         looks_at_dev = any(
             semantics.stage_settings(spec, entry.label).patience is not None
             for entry in semantics.stage_chain(spec, self.stage)

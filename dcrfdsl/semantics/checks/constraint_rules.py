@@ -363,7 +363,7 @@ def exact_inference(context: Context) -> Iterator[Diagnostic]:
 def decodable(context: Context) -> Iterator[Diagnostic]:
     """Where types are too many for the graph, decoding has to keep to the rule; local decoding never does."""
     spec = context.spec
-    states = {item.name: context.states(item.name) for item in context.variables()}
+    states = {item.name: context.states(item.name) for item in context.spec.variables}
     onces = [once for once in spec.onces if context.named(once.label, "label") is not None]
     if not onces or len(onces) < len(spec.onces):
         return

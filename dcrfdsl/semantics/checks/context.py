@@ -258,10 +258,6 @@ class Context:
             self._lines[path] = _read_lines(path)
         return self._lines[path]
 
-    def variables(self) -> tuple[LabelSpec | Latent | Memory, ...]:
-        """Every variable with a domain."""
-        return (*self.spec.labels, *self.spec.latents, *self.spec.memories)
-
 
 def a(words: str) -> str:
     """`a label`, `an optimizer`"""

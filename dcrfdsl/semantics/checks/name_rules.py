@@ -52,7 +52,7 @@ def terms(context: Context) -> Iterator[Diagnostic]:
     ]
     unknown += [
         UnknownName(variable.domain.variable, variable.place_of("domain"), LABEL_KINDS[:3])
-        for variable in context.variables()
+        for variable in context.spec.variables
         if isinstance(variable.domain, StatesOf) and not context.declared.get(variable.domain.variable)
     ]
     unknown += [

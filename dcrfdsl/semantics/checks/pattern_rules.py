@@ -45,7 +45,7 @@ def missing_lexicon(context: Context) -> Iterator[Diagnostic]:
 
 
 def missing_states(context: Context) -> Iterator[Diagnostic]:
-    for variable in context.variables():
+    for variable in context.spec.variables:
         domain = variable.domain
         if not isinstance(domain, StateFile) or variable.name not in context.directories:
             continue

@@ -27,7 +27,7 @@ def pruned_chain(context: Context) -> Iterator[Diagnostic]:
         return
     place, remedy = places[0]
     others = [(place, "the method")]
-    for variable in context.variables()[1:]:
+    for variable in context.spec.variables[1:]:
         message = f"`pruned` needs a chain of one label, and `{variable.name}` is another variable of each position"
         yield context.complaint("cannot-prune", message, variable, "another variable", remedy, others)
     for clique in context.spec.cliques:

@@ -44,7 +44,7 @@ def _problems(read: Callable[[], Any]) -> Iterator[Diagnostic]:
 
 
 def domains(context: Context) -> Iterator[Diagnostic]:
-    for variable in context.variables():
+    for variable in context.spec.variables:
         at = domain = variable.domain
         match domain:
             case Enumerated():

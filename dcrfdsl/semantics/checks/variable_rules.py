@@ -26,8 +26,8 @@ WITH_STATES = LABEL_KINDS[:3]  # a view has states too, but they are unknown bef
 
 def borrowed_states(context: Context) -> Iterator[Diagnostic]:
     """`states(x)` names a variable, and does not lead back to its start."""
-    places = {one.name: one.place_of("domain") for one in context.variables()}
-    lenders = {one.name: one.domain.variable for one in context.variables() if isinstance(one.domain, StatesOf)}
+    places = {one.name: one.place_of("domain") for one in context.spec.variables}
+    lenders = {one.name: one.domain.variable for one in context.spec.variables if isinstance(one.domain, StatesOf)}
     told: set[str] = set()
     still = {name for circle in _circles(context) for name in circle}  # `memory_cycle` reports these in detail
     circles = _borrowing_circles(lenders)
@@ -71,7 +71,7 @@ def _borrowing_circles(lenders: Mapping[str, str]) -> dict[str, list[str]]:
 
 def no_states(context: Context) -> Iterator[Diagnostic]:
     """A latent variable or memory cannot learn its segment types from data."""
-    for one in context.variables()[len(context.spec.labels) :]:
+    for one in context.spec.variables[len(context.spec.labels) :]:
         if isinstance(one.domain, Scheme) and not one.domain.types:
             message = f"nothing says the states of the {one.word} `{one.name}`: its types cannot be learned from data"
             remedy = f"name the types, as in `in {one.domain.name}(NP, VP)`"

@@ -146,8 +146,7 @@ def _num_types(spec: schema.ModelSpec, states: Mapping[str, Sequence[str]]) -> i
 
 def _states_without(spec: schema.ModelSpec, states: Mapping[str, Sequence[str]]) -> int:
     """The joint states of as many positions as `joint_states` counts, without memories for types."""
-    names = [item.name for part in (spec.labels, spec.latents, spec.memories) for item in part]
-    one, span = math.prod(len(states[name]) for name in names), max(1, _span(spec))
+    one, span = math.prod(len(states[variable.name]) for variable in spec.variables), max(1, _span(spec))
     if span * math.log2(max(1, one)) > math.log2(COUNTED):  # a power that would take for ever
         return COUNTED
     return max(1, int(one**span))

@@ -26,6 +26,7 @@ from ...syntax import (
     Evaluate,
     Expectation,
     Label,
+    Latent,
     Memory,
     Method,
     SpanScheme,
@@ -230,6 +231,11 @@ class ModelSpec(Declarations):
     def _settled(self) -> dict[str, ex.Value]:
         """The final values of constants that were asked for."""
         return {}
+
+    @property
+    def variables(self) -> tuple[Label | Latent | Memory, ...]:
+        """All that have states: labels, latent variables, memories, in the order of their numbers."""
+        return (*self.labels, *self.latents, *self.memories)
 
     @property
     def laws(self) -> tuple[Constraint, ...]:

@@ -238,7 +238,8 @@ def read_group(reading: _Reading, number: int) -> tuple[list[dict[str, Any]], li
     how = [PART_VERSION, reading.part_tokens, data, [one.name for one in reading.spec.labels]]
     digest = hashlib.sha256(json.dumps(how).encode())
     for file in files:
-        digest.update(_content(file))
+        with clear_os_errors(file, READING), open(file, "rb") as stream:
+            digest.update(hashlib.file_digest(stream, "sha256").digest())
     name = f"text-{digest.hexdigest()[:32]}"
     folder, index = reading.folder / name, reading.folder / name / "index.json"
     if index.exists():
@@ -259,11 +260,6 @@ def read_group(reading: _Reading, number: int) -> tuple[list[dict[str, Any]], li
         parts.append({"path": str(path), "size": size, "sha256": sha256})
     write_whole(index, [json.dumps({"parts": parts, "warnings": warnings}).encode()])
     return parts, warnings
-
-
-def _content(file: Path) -> bytes:
-    with clear_os_errors(file, READING), open(file, "rb") as stream:
-        return hashlib.file_digest(stream, "sha256").digest()
 
 
 def _stream(reading: _Reading, files: Sequence[Path], warnings: list[str]) -> Iterator[Corpus]:

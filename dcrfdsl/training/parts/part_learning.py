@@ -28,7 +28,7 @@ from ...foundation import DcrfError, Ints, data_error, dataclass
 from ...graph import ModelGraph, Parameters, join_parameters, learn_parameters
 from ...model import TrainedModel, TrainingRecord, gold_of
 from ...semantics import ModelSpec
-from ...syntax import CallSpec, Label, Latent, Memory
+from ...syntax import CallSpec
 from ..untrained_model import broken_constraints, known_columns, number_columns
 from .corpus_parts import CorpusParts
 from .part_files import PART_VERSION, CompiledPart, read_compiled, write_part
@@ -226,9 +226,7 @@ def learn_parts(
 def _current(model: TrainedModel, spec: ModelSpec, parts: CorpusParts) -> TrainedModel:
     """The model with the training that the template asks for now."""
     known = {name: parts.values_of(name) for name in known_columns(spec)}
-    return TrainedModel(
-        spec, model.states, model.extractor, known, model.graph, model.parameters, model.weights, TrainingRecord()
-    )
+    return replace(model, spec=spec, known_values=known, record=TrainingRecord())
 
 
 def _key(surveying: Surveying, directories: Mapping[str, Path]) -> str:
@@ -239,8 +237,7 @@ def _key(surveying: Surveying, directories: Mapping[str, Path]) -> str:
     for name, array in sorted(surveying.lexicons.arrays().items()):
         digest.update(name.encode())
         digest.update(array.tobytes())
-    variables: tuple[Label | Latent | Memory, ...] = (*spec.labels, *spec.latents, *spec.memories)
-    for variable in variables:
+    for variable in spec.variables:
         path = getattr(variable.domain, "path", None)
         if path is not None:
             digest.update(_bytes_of(directories.get(variable.name, Path()) / path))

@@ -145,14 +145,6 @@ def parse_memory(text: str | int) -> int:
     return number
 
 
-def _at_once(parts: CorpusParts, threads: int) -> int:
-    """How many parts are open at the same time in this process."""
-    wanted = max(1, threads // THREADS_A_PART)
-    if parts.memory is None:
-        return wanted
-    return max(1, min(wanted, parse_memory(parts.memory) // OPEN_BYTES))
-
-
 def _require_memory(parts: CorpusParts, doing: str) -> None:
     """DcrfError if this process uses more memory than it may."""
     if parts.memory is None:
@@ -180,7 +172,10 @@ def untrained_on_parts(
         ship_functions(registered)
         runner: PartRunner = part_runner(parts.cluster)
     else:
-        runner = InTurn(workers.threads, _at_once(parts, workers.threads))
+        at_once = workers.threads // THREADS_A_PART
+        if parts.memory is not None:
+            at_once = min(at_once, parse_memory(parts.memory) // OPEN_BYTES)
+        runner = InTurn(workers.threads, at_once)
     fits = partial(_require_memory, parts)
     learned = learn_parts(spec, parts, directories, registered, runner, fits)
     model = learned.model
