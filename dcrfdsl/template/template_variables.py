@@ -75,10 +75,8 @@ class TemplateVariables:
         require_kind(options, (Mapping, type(None)), "options", "a mapping from name to value")
         declared = [as_column(text) for text in columns]
         for name, source in sources.items():
-            if isinstance(source, str):
-                declared.append(validated(Column(name=name, source=source)))
-            else:
-                declared.append(validated(Column(name=name, source=source.source, key=source.key)))
+            keyed = Keyed(source) if isinstance(source, str) else source
+            declared.append(validated(Column(name=name, source=keyed.source, key=keyed.key)))
         self._single["data"] = validated(
             DataSpec(
                 format=format,

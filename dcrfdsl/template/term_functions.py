@@ -262,7 +262,7 @@ class Keyed:
     """Where a column is read from when its name alone does not say: one key of CoNLL-U's FEATS, or several columns."""
 
     source: str
-    key: str
+    key: str | None = None
 
 
 @with_plain_errors
