@@ -54,7 +54,7 @@ class Gold:
 
     def complete_sentences(self, sentence_off: Ints) -> Mask:
         """Whether every variable of the sentence is known, [S]."""
-        return complete_sentences((self.codes < 0).any(axis=0), sentence_off)
+        return complete_sentences(np.any(self.codes < 0, axis=0), sentence_off)
 
     def allowed(self, variable: int, card: int) -> Mask:
         """Which states agree with each code, [runs of `choices`, card]."""

@@ -14,7 +14,7 @@ from ..semantics import entries_named
 from ..syntax import RESERVED
 from .answers import Edit, Edits, Refused, Spot
 from .editor_text import is_name
-from .template_index import Declaration, Names, Placed, Template, absolute
+from .template_index import Declaration, Declared, Names, Placed, Template, Use, absolute
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,8 @@ def name_at(template: Template, offset: int, names: Names) -> FoundName | None:
     if placed is None:
         return None
     inside = offset - placed.start
-    for one in (*placed.facts.declared, *placed.facts.uses):
+    written: tuple[Declared | Use, ...] = (*placed.facts.declared, *placed.facts.uses)
+    for one in written:
         if one.start <= inside <= one.end:
             start, end = placed.start + one.start, placed.start + one.end
             if one.spaces == ("position",):

@@ -45,9 +45,10 @@ def write_text(path: Path, corpus: Corpus) -> None:
 def read_text(path: Path) -> Corpus:
     """The part that `write_text` wrote. DcrfError if the file is missing or damaged."""
     file, sentence_off, stored, token_line, warnings = _read(path)
-    columns = {
-        name: COLUMNS[kind](*numbers, unpack_strings(data, off)) for name, (kind, *numbers, data, off) in stored.items()
-    }
+    columns = {}
+    for name, (number, *numbers, data, off) in stored.items():
+        kind: Any = COLUMNS[number]
+        columns[name] = kind(*numbers, unpack_strings(data, off))
     return Corpus(file, sentence_off, columns, token_line, tuple(warnings))
 
 
