@@ -1,7 +1,7 @@
 """Model files, checkpoints and exported taggers that earlier versions wrote answer as they did then.
 
-How the files were made is in `files_of_earlier_versions/make.py`. One answer was renewed: the log-likelihood of the model
-`pruned by a stage`, which was among the labellings that pruning leaves, is among all of them where exact inference fits.
+How the files were made is in `files_of_earlier_versions/make.py`. One answer was renewed: the log-likelihood of the
+model `pruned by a stage`, once among the labellings that pruning leaves, is among all where exact inference fits.
 """
 
 from __future__ import annotations
