@@ -338,25 +338,28 @@ class LikelihoodScaling:
 # the loss of the perceptron -------------------------------------------------------------------------------------------
 
 
+class PerceptronLoss(Likelihood):
+    """The loss. `schedule` says how to train it."""
+
+    solver = "perceptron"
+
+
 def build_maximum(build: Callable[[BoundData], SequenceMethod], data: BoundData) -> MaximumMethod:
     """What finds the best labellings by an inference method."""
     return MaximumMethod(data, build(data))
 
 
-def build_perceptron(problem: TrainingProblem, settings: TrainSettings[PerceptronSettings]) -> Likelihood:
+def build_perceptron(problem: TrainingProblem, settings: TrainSettings[PerceptronSettings]) -> PerceptronLoss:
     """The criterion of a stage, which finds labellings by the inference that the stage asks for."""
     inference, factor = problem.inference(settings), problem.sentence_importance(settings)
     build = partial(build_weighted, partial(build_maximum, inference.build), factor)
     data, criterion = problem.bind(programs=METHODS[inference.name].programs), settings.criterion
-    loss = Likelihood(
+    loss = PerceptronLoss(
         data, build(data), known_counts(problem, data, factor), Penalty.none(data.num_weights),
         problem.workers, clamped_by(problem, inference, build), problem.labelling, inference, build, factor,
         known_fixed(problem, factor),
     )  # fmt: skip
-    loss.solver, loss.schedule = (
-        "perceptron",
-        PerceptronSchedule(
-            criterion.epochs, criterion.average or criterion.vote, criterion.vote, criterion.voters, settings.seed
-        ),
+    loss.schedule = PerceptronSchedule(
+        criterion.epochs, criterion.average or criterion.vote, criterion.vote, criterion.voters, settings.seed
     )
     return loss

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from template_cases import CASES, Case
 from training_cases import many, objective_of
 
-from dcrfdsl.criteria.likelihood import Likelihood
+from dcrfdsl.criteria.likelihood import PerceptronLoss
 from dcrfdsl.optimizers.objective import Iteration, Objective, PerceptronSchedule
 from dcrfdsl.optimizers.optimizer_table import OPTIMIZERS
 from dcrfdsl.semantics.checks.checker import check
@@ -26,9 +26,9 @@ def watch(step: Iteration, weights: Floats) -> bool:
     return False
 
 
-def perceptron(case: Case, *overrides: str, threads: int = 1) -> Likelihood:
+def perceptron(case: Case, *overrides: str, threads: int = 1) -> PerceptronLoss:
     found = objective_of(case, "perceptron", *overrides, threads=threads)
-    assert isinstance(found, Likelihood) and found.solver == "perceptron"
+    assert isinstance(found, PerceptronLoss)
     return found
 
 
