@@ -87,7 +87,7 @@ class LineFile:
         with suppress(OSError):  # all lines are there: each was flushed
             self._opened.close()
 
-    def write(self, line: str, head: str = "") -> None:
+    def _write_line(self, line: str, head: str = "") -> None:
         """Writes a line.   head: stands before the first one."""
         if self.failure is not None or self._file is None:
             return
@@ -152,7 +152,7 @@ class CurveWriter(LineFile):
         self._stage = stage
 
     def add(self, step: Iteration) -> None:
-        self.write(self._format.line(_row(self._stage, step)), self._format.head)
+        self._write_line(self._format.line(_row(self._stage, step)), self._format.head)
 
 
 def check_curve_path(path: Path) -> None:
@@ -191,7 +191,8 @@ class TrainingLog(LineFile):
     append: adds to the lines that are there, as for a training that goes on from a checkpoint.
 
     A context manager; `fit` takes it as `log`. A training that fails or is broken off ends with an `end` that says so.
-    A line that cannot be written does not stop training. Raises DcrfError where the file cannot be opened.
+    A line that cannot be written does not stop training: `failure` is the OSError, and later lines are dropped. Raises
+    DcrfError where the file cannot be opened.
 
     >>> from pathlib import Path
     >>> with TrainingLog("log.jsonl") as log:
@@ -288,7 +289,7 @@ class TrainingLog(LineFile):
     def _write(self, event: str, fields: Fields) -> None:
         now = datetime.now(UTC).isoformat(timespec="milliseconds")
         there = {name: value for name, value in fields.items() if value is not None}
-        self.write(json_text({"event": event, "time": now, **there}) + "\n")
+        self._write_line(json_text({"event": event, "time": now, **there}) + "\n")
 
 
 def _data(corpus: TrainingData) -> dict[str, Any]:
