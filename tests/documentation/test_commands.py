@@ -178,6 +178,20 @@ def test_a_command_says_what_it_does() -> None:
             assert item.meaning.endswith("."), (name, item.names)
 
 
+def test_what_is_said_of_options_is_of_options() -> None:
+    """No meaning is left over of an option that is gone. What stands above the commands is of several."""
+    shared = set.intersection(*(set(said.meanings) for said in command_help().values()))
+    everywhere = set[str]()
+    for name, said in command_help().items():
+        command = described_command(name)
+        names = {each for item in (*command.arguments, *command.options) for each in item.names}
+        names |= {each.strip("[.]") for each in names}
+        everywhere |= names
+        own = {meaning.partition("/")[0] for meaning in set(said.meanings) - shared}
+        assert own <= {each.partition("/")[0] for each in names}, name
+    assert shared <= everywhere
+
+
 def test_every_option_stands_in_an_example() -> None:
     """A pair `--flush`, `--no-flush` stands in two; of `--output`, `-o` one is enough."""
     for name, option in ((one, option) for one in COMMANDS for option in described_command(one).options):
