@@ -18,7 +18,7 @@ import numpy as np
 
 from ...foundation import Floats, Ints
 from ..runtime import IMPOSSIBLE, LANES, OK, UNDERFLOW, fast_inner, inlined, kernel
-from ..tables import TINY, scale_run
+from ..tables import TINY, add_run, copy_run, scale_run
 from .contraction_steps import (
     Terms,
     add_listed,
@@ -298,21 +298,16 @@ def _add_mass(pattern, patterns, value, adjoint, left, rows, marginal, states, m
     for m in range(rows):
         here, at = a + places[first + m], m * num_k
         if together and is_new:
-            for k in range(num_k):
-                adjoint[here + k] = mass[at + k]
+            copy_run(mass, at, num_k, adjoint[here : here + num_k])
         elif is_new:
             for k in range(num_k):
                 adjoint[here + index[a_k + k]] = mass[at + k]
         elif together:
-            for k in range(num_k):
-                adjoint[here + k] += mass[at + k]
+            add_run(mass, at, num_k, adjoint[here : here + num_k])
         else:
             for k in range(num_k):
                 adjoint[here + index[a_k + k]] += mass[at + k]
-        if states >= 0 and together:
-            for k in range(num_k):
-                marginal[states + k] += value[here + k] * mass[at + k]
-        elif states >= 0:
+        if states >= 0:
             for k in range(num_k):
                 marginal[states + k] += value[here + index[a_k + k]] * mass[at + k]
 
@@ -331,10 +326,16 @@ def _pull_left(pattern, patterns, value, adjoint, a, b, c, marginal, states, mem
         at = _turn(pattern, patterns, value, b, memory)
     batches = num_b if is_one and not is_turned else 1
     y_step, one = distance(index, b_k, num_k), np.int64(1)
+    in_place = is_turned and is_new and states < 0 and distance(index, start[pattern, 2], num_k) == 1
     for ib in range(0, num_b, batches):
         for il in range(0, num_l, rows):
             if is_turned:
                 x, y = Terms(adjoint, out, one, num_r), Terms(memory.turned, at + ib * num_k * num_r, num_k, one)
+                if in_place:
+                    here = a + index[a_b + ib] + index[a_l + il]
+                    product(x, y, (num_r, rows, num_k), adjoint, here, dims[pattern, 6])
+                    out += rows * num_r
+                    continue
                 product(x, y, (num_r, rows, num_k), mass, np.int64(0), num_k)
             else:
                 x, y = (adjoint, out), (value, b, y_step)

@@ -35,6 +35,7 @@ from ..runtime import (
     broadcast,
     entry,
     fast_inner,
+    fma,
     inlined,
     inner,
     kernel,
@@ -46,7 +47,20 @@ from ..runtime import (
     subtract,
     total,
 )
-from ..tables import NARROW, WIDE, entry_of, load_some, matrix_times, scatter_gradient, store_some, times_matrix
+from ..tables import (
+    NARROW,
+    WIDE,
+    add_run,
+    copy_run,
+    entry_of,
+    highest,
+    load_some,
+    matrix_times,
+    multiply_run,
+    scatter_gradient,
+    store_some,
+    times_matrix,
+)
 
 LEAST_RECALLED = 1e-30
 
@@ -97,23 +111,24 @@ def node_potentials(g, shapes, value, log_space, node):
             continue
         v = v0 + shapes.scope[s]
         at, table = shapes.state_off[v], shapes.fac_table[f]
-        for x in range(shapes.card[v]):
-            node[at + x] = node[at + x] + value[table + x] if log_space else node[at + x] * value[table + x]
+        if log_space:
+            add_run(value, table, shapes.card[v], node[at : at + shapes.card[v]])
+        else:
+            multiply_run(value, table, shapes.card[v], node[at : at + shapes.card[v]])
     total = 0.0
     for v in range(v0, shapes.var_off[g + 1]):
         at, states = shapes.state_off[v], shapes.card[v]
-        peak = zero
-        for x in range(states):
-            peak = max(peak, node[at + x])
+        peak, run, low = highest(node, at, states), node[at : at + states], 0
         if peak == zero:
             return 0.0, IMPOSSIBLE
-        for x in range(states):
-            if log_space:
-                node[at + x] -= peak
-            else:
-                node[at + x] /= peak
-                if 0.0 < node[at + x] < 1e-100:
-                    return 0.0, UNDERFLOW
+        if log_space:
+            run -= peak
+        else:
+            for x in range(states):
+                run[x] /= peak
+                low += 1 if (run[x] > 0.0) & (run[x] < 1e-100) else 0
+        if low > 0:
+            return 0.0, UNDERFLOW
         total += peak if log_space else np.log(peak)
     return total, OK
 
@@ -408,6 +423,17 @@ def normalise_logs(values, at, count):
     return peak + np.log(total)
 
 
+@inlined
+def _add_belief_columns(registers, value, start, q_row, mass, rows, q_column, column, columns, belief):
+    """The columns of `_add_pair_belief` from `column` on, as many as a row of `registers` holds."""
+    block, count = len(registers) * LANES, columns - column
+    right = multiply(load_some(registers, q_column, column, count), broadcast(registers, 1.0 / mass))
+    for i in range(rows):
+        at = start + i * columns + column
+        share, before = multiply(broadcast(registers, q_row[i]), right), load_some(registers, belief, at, count)
+        store_some(belief, at, count, block, fma(share, load_some(registers, value, at, count), before))
+
+
 @fast_inner
 def _add_pair_belief(value, start, q_row, rows, q_column, columns, sums, belief):
     """Adds q_row φ q_column, normalised, to `belief` from `start` on; φ [rows × columns] begins at value[start].
@@ -415,19 +441,20 @@ def _add_pair_belief(value, start, q_row, rows, q_column, columns, sums, belief)
     Returns the log of the normaliser.
     """
     matrix_times(value, start, rows, q_column, columns, sums)
-    right = q_column[:columns]
-    total = 0.0
+    mass = 0.0
     for i in range(rows):
-        total += q_row[i] * sums[i]
-    if not total > 0.0:
+        mass += q_row[i] * sums[i]
+    if not mass > 0.0:
         return -np.inf
-    for i in range(rows):
-        share = q_row[i] / total
-        at = start + i * columns
-        entries, out = value[at : at + columns], belief[at : at + columns]
-        for j in range(columns):
-            out[j] += share * entries[j] * right[j]
-    return np.log(total)
+    column = np.int64(0)
+    while column < columns:
+        if columns - column > 2 * LANES:
+            _add_belief_columns(WIDE, value, start, q_row, mass, rows, q_column, column, columns, belief)
+            column += len(WIDE) * LANES
+        else:
+            _add_belief_columns(NARROW, value, start, q_row, mass, rows, q_column, column, columns, belief)
+            column += LANES
+    return np.log(mass)
 
 
 @kernel
@@ -445,12 +472,14 @@ def read_beliefs(g, shapes, edges, value, node, message, log_space, var_belief, 
     for v in range(v0, shapes.var_off[g + 1]):
         at, states = shapes.state_off[v], shapes.card[v]
         first, last = edges.var_edge_off[v], edges.var_edge_off[v + 1]
-        for x in range(states):
-            total = node[at + x]
-            for j in range(first, last):
-                m = message[edges.message_off[e0 + edges.var_edge[j]] + x]
-                total = total + m if log_space else total * m
-            var_belief[at + x] = total
+        of_variable = var_belief[at : at + states]
+        copy_run(node, at, states, of_variable)
+        for j in range(first, last):
+            m = edges.message_off[e0 + edges.var_edge[j]]
+            if log_space:
+                add_run(message, m, states, of_variable)
+            else:
+                multiply_run(message, m, states, of_variable)
         log_norm = _normalise(var_belief, at, states, log_space)
         if log_norm == -np.inf:
             return -np.inf
@@ -462,8 +491,7 @@ def read_beliefs(g, shapes, edges, value, node, message, log_space, var_belief, 
         arity = shapes.scope_off[f + 1] - s0
         if arity == 1:
             at = shapes.state_off[v0 + shapes.scope[s0]]
-            for x in range(size):
-                belief[table + x] += var_belief[at + x]
+            add_run(var_belief, at, size, belief[table : table + size])
             continue
         for i in range(arity):
             incoming(g, edges.first_edge[f] + i, shapes, edges, node, message, log_space, q[i])
@@ -483,8 +511,7 @@ def read_beliefs(g, shapes, edges, value, node, message, log_space, var_belief, 
         if log_norm == -np.inf:
             return -np.inf
         log_z += log_norm
-        for j in range(size):
-            belief[table + j] += scratch[j]
+        add_run(scratch, 0, size, belief[table : table + size])
     return log_z
 
 

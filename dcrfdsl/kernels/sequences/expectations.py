@@ -27,7 +27,7 @@ from ..messages import (
     score_labelling,
 )
 from ..runtime import BROKEN, GAVE_UP, IMPOSSIBLE, OK, UNDERFLOW, inner, kernel
-from ..tables import add_run, copy_run, exponentiate, fill_tables, scatter_gradient, shared_peaks
+from ..tables import add_run, copy_run, exponentiate, fill_tables, multiply_run, scatter_gradient, shared_peaks
 
 
 @inner
@@ -105,8 +105,7 @@ def exact_expectations(
             backward_linear(
                 a, b, programs, patterns, value, scale, adjoint, (state_off, out), root, memory, local_end, True
             )
-            for j in range(shared, local_end):
-                adjoint[j] *= value[j]
+            multiply_run(value, shared, local_end - shared, adjoint[shared:local_end])
         status[s], results.redone[s] = state, state == UNDERFLOW
         log_z[s] = total + shapes.log_const[g] if state == OK else -np.inf
         if state == OK and len(gradient) > 0:

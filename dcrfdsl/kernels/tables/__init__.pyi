@@ -5,6 +5,7 @@ from .dense import (
     copy_run as copy_run,
     load_some as load_some,
     matrix_times as matrix_times,
+    multiply_run as multiply_run,
     scale_run as scale_run,
     store_some as store_some,
     times_matrix as times_matrix,

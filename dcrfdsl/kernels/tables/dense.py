@@ -109,6 +109,14 @@ def add_run(values, start, count, result):
 
 
 @inner
+def multiply_run(values, start, count, result):
+    """result[x] *= values[start + x]."""
+    out, run = result[:count], values[start : start + count]
+    for x in range(count):
+        out[x] *= run[x]
+
+
+@inner
 def scale_run(values, start, count, factor):
     """values[start + x] *= factor."""
     run = values[start : start + count]

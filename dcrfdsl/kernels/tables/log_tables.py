@@ -26,7 +26,7 @@ from ..runtime import (
     store_part,
     subtract,
 )
-from .dense import NARROW
+from .dense import NARROW, add_run, copy_run
 from .packed import move_packed
 
 TINY = 1e-150  # TINY² is still a normal double: products of two such entries are representable
@@ -179,9 +179,7 @@ def fill_tables(s, shapes, kinds, bindings, rows, weights, log_base, value):
         if at < shapes.local_start:
             continue
         k = shapes.fac_kind[f]
-        base = kinds.base[k]
-        for j in range(kinds.size[k]):
-            value[at + j] = log_base[base + j]
+        copy_run(log_base, kinds.base[k], kinds.size[k], value[at : at + kinds.size[k]])
         row = rows.first_row[kinds.feature_set[k], s] + shapes.fac_anchor[f]
         if packed.is_packed[k]:
             move_packed(packed, k, packed.shift[k] + row, kinds.size[k], weights, value, at, False)
@@ -206,8 +204,7 @@ def scatter_gradient(s, shapes, kinds, bindings, rows, belief, base_expected, gr
         k = shapes.fac_kind[f]
         if kinds.has_bias[k]:
             base = kinds.base[k]
-            for j in range(kinds.size[k]):
-                base_expected[base + j] += belief[at + j]
+            add_run(belief, at, kinds.size[k], base_expected[base : base + kinds.size[k]])
         if kinds.fixed[k]:
             continue
         row = rows.first_row[kinds.feature_set[k], s] + shapes.fac_anchor[f]
