@@ -269,8 +269,9 @@ def _table(
     settings = semantics.stage_settings(spec, semantics.stage_chain(spec, stage)[-1].label)
     runs = problem.gradient_runs(parameters)
     optimizer, history = settings.optimizer, 0.0
-    if isinstance(optimizer, semantics.LbfgsSettings):
-        history = optimizer.memory * optimizers.pair_bytes(parameters.num_weights) / 8
+    if isinstance(optimizer, semantics.LbfgsSettings | semantics.AutoOptimizer):
+        pairs = optimizers.pairs_kept(optimizer.memory, learned.seconds, parameters.num_weights)
+        history = pairs * optimizers.pair_bytes(parameters.num_weights) / 8
     method, taken = _method(learned, settings.infer or semantics.inference_settings(spec))
     pruned = method == "pruned"
     automaton = None if pruned else inference.fastest_automaton(graph, parameters)

@@ -11,7 +11,7 @@ import numpy as np
 from .. import semantics
 from ..features import FeatureExtractor, FeatureRows, Pairs
 from ..foundation import Floats, Ints, Ints32, data_error, dataclass
-from ..graph import Gold, ModelGraph, Parameters, clamp_rows, clamped_graph
+from ..graph import Gold, ModelGraph, Parameters, clamp_rows, clamped_graph, least_seconds
 from ..inference import (
     METHODS,
     MORE_MEMORY,
@@ -181,6 +181,11 @@ class TrainingProblem:
         return weight_penalty(
             settings, self.spec.cliques, self.graph, self.parameters, self.states, self.extractor, self.start
         )
+
+    @property
+    def seconds(self) -> float:
+        """Rough seconds of an evaluation on one core, at least: of inference alone, exact or by messages."""
+        return least_seconds(self.graph) * int(self.sentence_off[-1])
 
     def feature_moments(self) -> dict[int, FeatureMoments]:
         """Of the feature sets with numbers."""

@@ -66,6 +66,7 @@ from .model_cost import (
     chain_decodes as chain_decodes,
     exact_pays as exact_pays,
     exact_seconds as exact_seconds,
+    least_seconds as least_seconds,
     message_cost as message_cost,
     other_seconds as other_seconds,
     paying_automaton as paying_automaton,

@@ -23,6 +23,6 @@ from .run_state import (
     outcome_state as outcome_state,
 )
 from .separable import minimise_parts as minimise_parts
-from .stored_pairs import keep_halves_from as keep_halves_from, pair_bytes as pair_bytes
+from .stored_pairs import keep_halves_from as keep_halves_from, pair_bytes as pair_bytes, pairs_kept as pairs_kept
 from .voters import Voters as Voters
 from .weight_units import UnitBlock as UnitBlock, WeightUnits as WeightUnits

@@ -42,6 +42,7 @@ from .perceptron_steps import minimise_mixed_perceptron, minimise_perceptron
 from .progress import Progress, norm_of
 from .proximal import minimise_proximal
 from .run_state import RunState, generator_from, generator_state
+from .stored_pairs import pairs_kept
 from .working_set import minimise_working_set
 
 # a closed form --------------------------------------------------------------------------------------------------------
@@ -145,7 +146,7 @@ def _quasi_newton(
         del batches
     state.keep("descent", lambda: {"metric": metric})
     give_back_memory()  # of the batches
-    descend(progress, settings.memory, metric, state)
+    descend(progress, pairs_kept(settings.memory, objective.seconds, len(start)), metric, state)
     return progress.outcome()
 
 

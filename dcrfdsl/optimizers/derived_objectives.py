@@ -24,7 +24,7 @@ class _DerivedObjective(Objective):
     """An objective that asks another one for whatever is the same."""
 
     def __init__(self, objective: Objective):
-        self._objective, self.is_steep = objective, objective.is_steep
+        self._objective, self.is_steep, self.seconds = objective, objective.is_steep, objective.seconds
 
     def _original(self, gradient: Floats) -> Floats:
         """A gradient [W] as one of the other objective."""

@@ -32,6 +32,7 @@ class Objective(ABC):
     apart: the terms of a sum of objectives with disjoint weights: for each the numbers of its weights [w], and the term
     as an objective of these alone. Weights in no term have no effect.
     schedule: of the training of a perceptron, if this is its loss, with batches of one sequence.
+    seconds: of an evaluation on one core, at least, by the cost of the graphs and not by a clock; 0 where not known.
     """
 
     solver: str = "quasi_newton"
@@ -42,6 +43,7 @@ class Objective(ABC):
     units: WeightUnits | None = None
     apart: Sequence[tuple[Ints, Objective]] = ()
     schedule: PerceptronSchedule | None = None
+    seconds: float = 0.0
 
     @abstractmethod
     def value_and_gradient(self, weights: Floats) -> tuple[float, Floats]:

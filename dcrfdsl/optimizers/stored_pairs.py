@@ -19,6 +19,11 @@ from ..kernels.optimization import keep_difference, pair_squares
 from .objective import Objective
 from .run_state import RunState
 
+FEWEST, MOST = 20, 80  # pairs where nobody says how many
+LONG = 0.1  # seconds of an evaluation on one core, from which more pairs than the fewest may pay
+PAIR_SECONDS = 1.5e-9  # of a pair in an iteration, a weight
+SHARE = 0.1  # of an evaluation's time that pairs may take …
+MOST_BYTES = 2**28  # … and the memory
 LEAST_ANGLE = 1e-10  # a cosine between s and y below this means that the pair has no information
 MANY = 50_000  # weights from which halves of numbers may be kept
 
@@ -38,6 +43,17 @@ def _kept_type(num_weights: int) -> type[np.uint16] | type[np.float32]:
 def pair_bytes(num_weights: int) -> int:
     """What a pair of L-BFGS takes, a weight."""
     return 2 * np.dtype(_kept_type(num_weights)).itemsize
+
+
+def pairs_kept(asked: int | None, seconds: float, num_weights: int) -> int:
+    """How many pairs L-BFGS keeps: those asked for, else as many as pay.
+
+    seconds: of an evaluation on one core, roughly; 0 where that is not known. With more pairs there are fewer of them.
+    """
+    if asked is not None or seconds < LONG:
+        return asked or FEWEST
+    pays = min(SHARE * seconds / PAIR_SECONDS, MOST_BYTES / pair_bytes(num_weights)) / num_weights
+    return max(FEWEST, min(MOST, int(pays)))
 
 
 def as_bits(rows: NDArray[Any]) -> NDArray[Any]:

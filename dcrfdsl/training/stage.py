@@ -95,6 +95,7 @@ class Stage:
             objective.units = weight_units(self.problem.graph, parameters, moments, precision)
             in_parts = isinstance(self.problem, PartedProblem)
             objective.curvature = None if in_parts or self.problem.counting else self.problem.curvature
+            objective.seconds = 0.0 if in_parts else self.problem.seconds  # in parts, memory is short
         if self.continues:
             if optimizers.ignores_start(objective, self.settings.optimizer):
                 message = f"stage `{self.label}` is solved without a start, so a model to start from changes nothing"

@@ -119,7 +119,7 @@ def test_training_gives_the_same_floats_for_any_number_of_threads(name: str, set
     [(name, (AutoOptimizer, LbfgsSettings)[n % 2](tolerance=1e-8)) for n, name in enumerate(CASES)],
     ids=list(CASES),
 )
-def test_every_optimizer_ends_where_another_library_does(name: str, optimizer: LbfgsSettings) -> None:
+def test_every_optimizer_ends_where_another_library_does(name: str, optimizer: AutoOptimizer | LbfgsSettings) -> None:
     objective, _ = problem(CASES[name])
     start = np.zeros(objective.num_weights)
     outcome = OPTIMIZERS[optimizer.method](objective, start, optimizer, watch)

@@ -11,8 +11,8 @@ from dcrfdsl.optimizers.lbfgs import PairMemory
 from dcrfdsl.optimizers.objective import Iteration, Objective
 from dcrfdsl.optimizers.optimizer_table import OPTIMIZERS
 from dcrfdsl.optimizers.run_state import RunState
-from dcrfdsl.optimizers.stored_pairs import MANY
-from dcrfdsl.semantics.settings.optimizer_settings import LbfgsSettings, QuickpropSettings
+from dcrfdsl.optimizers.stored_pairs import FEWEST, MANY, MOST, MOST_BYTES, pair_bytes, pairs_kept
+from dcrfdsl.semantics.settings.optimizer_settings import AutoOptimizer, LbfgsSettings, QuickpropSettings
 
 Floats = NDArray[np.float64]
 
@@ -43,6 +43,41 @@ def test_an_objective_that_stays_inexact_is_said_to_stop_the_search() -> None:
     assert not outcome.converged
     assert outcome.stalled
     assert "lowers the objective" in outcome.reason
+
+
+class Valley(Objective):
+    """A bowl with its bottom of 0 at (1, …, 1), ten thousand times as steep in one direction as in another."""
+
+    CURVATURE = np.geomspace(1.0, 1e4, 100)
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+
+    def value_and_gradient(self, weights: Floats) -> tuple[float, Floats]:
+        away = weights - 1.0
+        return 0.5 * float(self.CURVATURE @ away**2), self.CURVATURE * away
+
+
+def test_auto_keeps_more_pairs_where_an_evaluation_takes_long_and_needs_fewer_of_them() -> None:
+    def ended(seconds: float, memory: int | None) -> int:
+        settings = AutoOptimizer(tolerance=1e-8, memory=memory)
+        outcome = OPTIMIZERS["auto"](Valley(seconds), np.zeros(100), settings, watch)
+        assert outcome.converged
+        assert outcome.weights == pytest.approx(1.0, abs=1e-4)
+        return outcome.evaluations
+
+    few, many = ended(0.0, None), ended(10.0, None)
+    assert many < 0.9 * few
+    assert few == ended(0.0, FEWEST) == ended(10.0, FEWEST)  # what is asked for holds
+    assert many == ended(0.0, MOST)
+
+
+def test_pairs_take_a_small_part_of_an_evaluation_and_of_the_memory() -> None:
+    assert [pairs_kept(asked, 1000.0, 10) for asked in (1, 100)] == [1, 100]
+    assert pairs_kept(None, 0.0, 10) == pairs_kept(None, 0.09, 10) == FEWEST
+    assert [pairs_kept(None, seconds, 400_000) for seconds in (0.2, 0.3, 0.36, 0.48, 9.0)] == [33, 50, 60, 80, MOST]
+    assert pairs_kept(None, 1e6, 2_000_000) == MOST_BYTES // (2_000_000 * pair_bytes(2_000_000))
+    assert pairs_kept(None, 1e6, 10_000_000) == FEWEST
 
 
 class Crease(Objective):

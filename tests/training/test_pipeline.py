@@ -19,6 +19,7 @@ from dcrfdsl.optimizers.optimizer_table import OPTIMIZERS
 from dcrfdsl.semantics.resolve.resolution import load_template, load_text
 from dcrfdsl.semantics.settings.optimizer_settings import OPTIMIZERS as SETTINGS
 from dcrfdsl.semantics.settings.training_settings import SMOOTH
+from dcrfdsl.training.parts.corpus_parts import open_parts
 from dcrfdsl.training.pipeline import fit
 
 needs_data = pytest.mark.skipif(not (SHARED / "data").is_dir(), reason="the real corpora are not on this machine")
@@ -210,3 +211,22 @@ def test_weights_that_no_reader_takes_are_not_written(value, tmp_path):
     weights[3] = -np.inf  # the log of a relative frequency of 0
     model.with_weights(weights, model.record).save(path)
     assert TrainedModel.load(path).weights[3] == -np.inf
+
+
+def test_training_tells_the_optimizer_what_an_evaluation_takes_but_not_on_data_in_parts(tmp_path, monkeypatch):
+    """By the graph and the number of tokens, never by a clock: so that the weights are the same in each run."""
+    asked = []
+    monkeypatch.setattr("dcrfdsl.optimizers.auto.pairs_kept", lambda *given: asked.append(given) or 20)
+    template = tmp_path / "chain.dcrf"
+    template.write_text("data conll(word, y)\nlabel y\nclique y: bias, word\nclique y[-1], y\n")
+    path = tmp_path / "data.txt"
+    path.write_text("a X\nb Y\n\n" * 30)
+    resolved = load_template(template)
+    corpus = read_corpus(path, resolved.require().data)
+    for part in (corpus, corpus.slice(0, 15)):
+        fit(resolved, part)
+    fit(resolved, open_parts(path, resolved, cache=tmp_path / "cache", part_tokens=20))
+    (whole, half, parts), weights = zip(*((seconds, count) for _, seconds, count in asked), strict=True)
+    assert whole == pytest.approx(2 * half) and half > 0.0
+    assert parts == 0.0
+    assert weights == (8, 8, 8)

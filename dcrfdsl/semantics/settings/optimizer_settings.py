@@ -102,11 +102,11 @@ class BcfwSettings(DualSettings):
     seed: int = setting(0, ge=0)
 
 
-class AutoOptimizer(LbfgsSettings):
+class AutoOptimizer(StoppingSettings):
     method = "auto"
     needs = None
     treats = EVERY_SHAPE
-    memory: int = setting(20, unit="pairs", ge=1, le=100)
+    memory: int | None = setting(None, unit="pairs", ge=1, le=100)
     epochs: int = setting(3, unit="passes", ge=0)
     rate: float = setting(0.5, unit="weight", ge=LEAST, le=LARGEST)
     seed: int = setting(0, ge=0)
