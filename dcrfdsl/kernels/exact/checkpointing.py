@@ -19,6 +19,7 @@ from ..tables import (
     copy_run,
     exponentiate,
     fill_tables,
+    multiply_run,
     scatter_gradient,
     shared_peaks,
 )
@@ -171,8 +172,7 @@ def _expectations(s, space, problem, programs, patterns, potentials, totals, out
             backward_linear(
                 np.int64(0), count, steps, patterns, value, scale, adjoint, (state_off, out), root, memory, at, True
             )
-            for j in range(shared, at):
-                adjoint[j] *= value[j]
+            multiply_run(value, shared, at - shared, adjoint[shared:at])
         else:
             backward_log(np.int64(0), count, steps, patterns, value, adjoint, state_off, out, root)
         if len(totals.gradient) > 0:

@@ -22,7 +22,7 @@ import numpy as np
 
 from ...foundation import Floats, Ints32
 from ..runtime import IMPOSSIBLE, OK, UNDERFLOW, fast_inner, inlined, inner, kernel
-from ..tables import add_run, copy_run, exponentiate, fill_tables, scale_run, scatter_gradient
+from ..tables import add_run, copy_run, exponentiate, fill_tables, multiply_run, scale_run, scatter_gradient
 from .contraction import backward_log, forward_log
 from .contraction_steps import group_sizes, log_normaliser, offset_lists, operands, pull_runs, tangents_of_runs
 from .linear_sweeps import (
@@ -317,8 +317,8 @@ def exact_tangents(first, last, problem, programs, patterns, potentials, labelli
             _forward(a, b, programs, patterns, value, scale, peak, half, local_end, lifts)
             adjoint[shared:local_end] = 0.0
             _backward(a, b, programs, patterns, value, scale, peak, adjoint, half, local_end, lifts, memory)
-            for j in range(shared, local_end):
-                adjoint[j] *= -value[j]
+            multiply_run(value, shared, local_end - shared, adjoint[shared:local_end])
+            scale_run(adjoint, shared, local_end - shared, -1.0)
             scatter_gradient(s, shapes, kinds, bindings, rows, adjoint, expected, totals.gradient)
         elif state == UNDERFLOW:
             results.redone[s] = True
