@@ -74,7 +74,7 @@ class ModelGraph:
         self.kinds = [CliqueKind(self.templates[number], pattern) for number, pattern in kinds]
         self._kind_of = {key: index for index, key in enumerate(kinds)}
         left_out = frozenset(number for number, kind in enumerate(self.kinds) if self.leaves_out(kind.template))
-        again = [] if self.unary_only or len(self.cards) == 1 else self.kinds  # a single chain needs none
+        again = [] if self.unary_only or self._is_read_one_way() else self.kinds
         turned = [(number, axes) for number, kind in enumerate(again) for axes in axis_orders(kind)]
         self._inside: list[int] | None = None
         self.shared = SharedTables(self.kinds, left_out, turned)
@@ -136,6 +136,11 @@ class ModelGraph:
         order = self.elimination_order(sample)
         found = (cheaper_product(one, sample, order, self.shared) for one in candidates)
         return tuple(product for product in found if product is not None)
+
+    def _is_read_one_way(self) -> bool:
+        """Whether programs gain nothing by tables in other layouts: on a chain of one label, also on one by triples."""
+        is_plain = self._span() < 2 and not self.relational
+        return len(self.cards) == 1 and (is_plain or any(len(t.cards) > 2 for t in self.templates))
 
     def _span(self) -> int:
         """Positions from the first to the last site of the widest static clique."""

@@ -199,6 +199,7 @@ def first_use() -> Iterator[Figure]:
     small, model = work_folder() / "small.txt", work_folder() / "small.model"
     small.write_text("\n\n".join(conll2000().split("\n\n")[:50]) + "\n\n", encoding="utf-8")
     few = "train.optimizer=lbfgs(max_iterations=2)"
+    command(["train", template(CHUNKING), small, "-o", model, "-q", "--set", few], _empty_cache())  # writes bytecode
     numpy = _taken(functools.partial(python, NUMPY))
     firsts: dict[str, tuple[list[str | Path], float]] = {
         "training": (["train", template(CHUNKING), small, "-o", model, "-q", "--set", few], 5.0),
