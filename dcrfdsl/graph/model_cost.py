@@ -28,7 +28,8 @@ LOOPY_SWEEPS = 40  # … and where data joins positions to loops
 PREFERRED = 2.0  # exact inference may take so many times as long as messages: its gradients are right
 UNIT_SECONDS = 1.5e-10  # a multiply-add of exact inference, all passes, in products of large matrices …
 STATE_OVERHEAD = 2.5e-9  # … and what it takes more, over the states of a variable: products of small ones take longer …
-IRREGULAR = 2.5  # … and so many times as long where tables over two variables and more have no repeated layout
+IRREGULAR = 2.5  # … and so many times as long where tables over two variables and more have no repeated layout …
+REACH = 4  # … and as many times again as they are over so many variables
 REMEMBERING = 6.0  # … and where a memory follows from the labels, by a table of three variables
 MESSAGE_RATE = 8e9  # … in messages over tables of two variables, which are products with a matrix in the cache …
 WIDE_RATE = 3e8  # … in messages over tables of more variables, which are summed entry by entry …
@@ -47,7 +48,8 @@ LIBRARY_BYTES = 1e7  # what a process that trained a sample has not loaded or al
 def exact_seconds(cost: OrderCost, *, joined: bool = False) -> float:
     """Rough time of exact inference with this elimination. joined: whether data joins the variables."""
     states = float(max(1.0, cost.largest) ** (1 / max(1, cost.width)))
-    return cost.work * (UNIT_SECONDS + STATE_OVERHEAD / states) * (IRREGULAR if joined and cost.width > 1 else 1.0)
+    irregular = IRREGULAR * max(1.0, cost.width / REACH) if joined and cost.width > 1 else 1.0
+    return cost.work * (UNIT_SECONDS + STATE_OVERHEAD / states) * irregular
 
 
 class MessageCost(NamedTuple):
