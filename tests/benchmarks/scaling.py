@@ -7,9 +7,10 @@ import itertools
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
-from figures import Figure, at_most, seconds_of
+from figures import Figure, Skip, at_most, seconds_of
 from work import CHUNKING, ROUNDS, SMOKE, corpus_of, objective, trained_weights
 
 from dcrfdsl.cli.command_files import data_statement
@@ -130,9 +131,10 @@ train likelihood: optimizer = lbfgs(max_iterations = 2)
 LENGTH = 20_000 if SMOKE else 1_000_000  # positions; short sentences have hundreds at most
 BYTES = 1000  # per position, including the marginals of 20 states
 RUN = """
-import resource, sys, time
+import sys, time
 import numpy as np
 from dcrfdsl.data import corpus_from_rows
+from dcrfdsl.foundation import give_back_memory
 from dcrfdsl.semantics.resolve.resolution import load_text
 from dcrfdsl.training import fit
 text, length, task = sys.argv[1], int(sys.argv[2]), sys.argv[3]
@@ -144,15 +146,21 @@ model = fit(resolved, small)
 run = getattr(model, task)
 run(small)  # compiles
 one = corpus_from_rows([[(f"w{i % 50}", f"L{i % 20}") for i in range(length)]], resolved.require().data)
-before, start = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.perf_counter()
+def resident(name):  # KB, now (VmRSS) or at most since the last reset (VmHWM)
+    return next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith(name))
+give_back_memory()  # of the rows, which take more than inference does
+open("/proc/self/clear_refs", "w").write("5")  # the peak begins anew
+before, start = resident("VmRSS"), time.perf_counter()
 run(one)
 seconds = time.perf_counter() - start
-print(seconds, 1024 * (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before))
+print(seconds, 1024 * (resident("VmHWM") - before))
 """
 
 
 def long_sequence() -> Iterator[Figure]:
     """One sequence of 10⁶ positions, 20 states: labels and marginals, and the memory that they take."""
+    if not Path("/proc/self/clear_refs").exists():
+        raise Skip("needs Linux, to read a process's memory")
     for task in ("predict", "marginals"):
         line = [sys.executable, "-c", RUN, LONG, str(LENGTH), task]
         done = subprocess.run(line, capture_output=True, text=True, check=True)
