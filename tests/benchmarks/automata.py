@@ -228,7 +228,7 @@ def _to_the_end(name: str, source: str, sentences: Sequence[Sequence[tuple[str, 
     start, begun = time.process_time(), time.perf_counter()
     record = fit(load_text(source, overrides=over), corpus, threads=2).record
     ours, wall = time.process_time() - start, time.perf_counter() - begun
-    (dense,) = median_seconds([_pass(_likelihood(source, corpus, automaton=False))], min(3, ROUNDS))
+    (dense,) = median_seconds([_pass(_likelihood(source, corpus, automaton=False))])
     yield Figure(
         f"{name} to the end", ours, "s",
         f"training by an automaton, processor time of 2 threads; wall time {wall:.1f} s; {record.iterations} "

@@ -105,7 +105,7 @@ def tagging() -> Iterator[Figure]:
     except Skip as reason:
         other = str(reason)
     yield Figure(
-        "tagging, file to file", tokens / seconds_of(tag, min(3, ROUNDS)), "tokens/s",
+        "tagging, file to file", tokens / seconds_of(tag, ROUNDS), "tokens/s",
         "ours: load the model, read, extract, decode, write, all cores; CRFsuite: decode alone, the features of every "
         "token at hand as lists of texts",
         at_least(1.3e6), other,

@@ -94,12 +94,12 @@ def dialogue_passes() -> Iterator[Figure]:
     scale = itertools.cycle(np.linspace(0.99, 1.0, 5))  # weights that move a little, as from one iteration to the next
     yield Figure(
         "dialogues, trp",
-        seconds_of(lambda: messages.value_and_gradient(weights * next(scale)), min(3, ROUNDS)),
+        seconds_of(lambda: messages.value_and_gradient(weights * next(scale)), ROUNDS),
         "s",
         "-log p(y|x), penalty and gradient of all dialogues, 2 threads, from the messages of the last pass; the other "
         "side: the same, exactly",
         None,
-        seconds_of(lambda: exact.value_and_gradient(weights), min(3, ROUNDS)),
+        seconds_of(lambda: exact.value_and_gradient(weights), ROUNDS),
     )
 
 
