@@ -27,7 +27,7 @@ SWEEPS = 6  # sweeps of an evaluation by messages if none were learned: where a 
 LOOPY_SWEEPS = 40  # … and where data joins positions to loops
 PREFERRED = 2.0  # exact inference may take so many times as long as messages: its gradients are right …
 STUCK = 500  # … and from so many sweeps on, of which most are of runs that do not converge, …
-RATHER = 20.0  # … so many times
+RATHER = 4.0  # … so many times
 UNIT_SECONDS = 1.5e-10  # a multiply-add of exact inference, all passes, in products of large matrices …
 STATE_OVERHEAD = 2.5e-9  # … and what it takes more, over the states of a variable: products of small ones take longer …
 IRREGULAR = 2.5  # … and so many times as long where tables over two variables and more have no repeated layout …
@@ -114,7 +114,7 @@ def exact_pays(exact: OrderCost, max_table: int, messages: MessageCost, *, joine
 
 def pays_beside_messages(seconds: float, messages: MessageCost) -> bool:
     """Whether so many seconds of exact inference are at most twice what messages take, or there are none to send; where
-    messages do not converge, at most twenty times.
+    messages do not converge, at most four times.
     """
     preferred = PREFERRED if messages.sweeps < STUCK else RATHER
     return seconds <= preferred * messages.seconds or messages.messages == 0
